@@ -34,6 +34,9 @@
 #define NAME_REPLACED "WorkloadSliceReplaced"     /* reason of the condition Finished */
 #define NAME_QUOTA_CONDITION "MultiKueueManagerQuotaAutomation" /* of a manager's ClusterQueue */
 
+/* Before the namespace, a colon and the name of a ServiceAccount: its user, for API servers. */
+#define NAME_ACCOUNT "system:serviceaccount:"
+
 /* Ours; docs/decisions/0001 says why this domain. */
 #define NAME_OUR_GROUP "multikueued.io"
 #define NAME_DAEMON "multikueued" /* field manager, reporting instance, value of managed-by */

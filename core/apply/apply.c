@@ -316,6 +316,7 @@ static void send_task(struct apply *a, struct lane *l, struct task *t)
 					 t->type == OP_APPLY_STATUS ? "status" : t->subresource,
 				 .field_manager = t->field_manager,
 				 .body = t->body,
+				 .as = t->as,
 				 .timeout_ms = TIMEOUT_MS};
 	enum mk_code code;
 

@@ -80,7 +80,7 @@ struct task *task_new(const struct op *op, struct arena *scratch)
 	if (arena_failed(scratch)) {
 		return NULL;
 	}
-	t = mk_malloc(sizeof(*t) + op->ns.n + op->name.n + body.n + object.n + 4);
+	t = mk_malloc(sizeof(*t) + op->ns.n + op->name.n + body.n + op->as.n + object.n + 5);
 	if (!t) {
 		return NULL;
 	}
@@ -97,6 +97,7 @@ struct task *task_new(const struct op *op, struct arena *scratch)
 	t->ns = pack(&at, op->ns);
 	t->name = pack(&at, op->name);
 	t->body = pack(&at, body);
+	t->as = pack(&at, op->as);
 	t->object = pack(&at, object);
 	return t;
 }

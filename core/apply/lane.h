@@ -33,7 +33,7 @@ struct task {
 	enum op_prio prio;
 	cluster_id cluster;
 	uint16_t kind;
-	mk_str ns, name, body;
+	mk_str ns, name, body, as;
 	const char *subresource, *field_manager, *cause;
 	mk_str object; /* key of the in-flight table: kind, namespace, name */
 	unsigned tries;

@@ -234,9 +234,15 @@ static const struct config_field wall_rule_fields[] = {
 };
 SCHEMA(wall_rule, "WallRule", wall_rule_fields);
 
+static const struct config_field impersonate_fields[] = {
+	PLAIN("serviceAccount", CT_STR),
+};
+SCHEMA(impersonate, "Impersonate", impersonate_fields);
+
 static const struct config_field wall_fields[] = {
 	PLAIN("config", CT_STR),
 	LIST_OF("allow", wall_rule, CV_BOTH),
+	SUB_IN("impersonate", impersonate, CV_BOTH | CV_OURS),
 };
 SCHEMA(wall, "Wall", wall_fields);
 

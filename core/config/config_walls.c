@@ -96,6 +96,30 @@ static void check_name(struct config_run *r, const struct json *walls, size_t i,
 	}
 }
 
+/*
+ * Without a name the daemon would write as itself what was meant for a lesser account, so an empty
+ * 'impersonate' is an error.
+ */
+static void check_impersonate(struct config_run *r, mk_str pointer, const struct json *v)
+{
+	mk_str at = json_pointer_child(r->a, pointer, STR("impersonate"));
+	mk_str name = json_str(json_get(v, "serviceAccount"));
+	const char *why;
+
+	if (!v) {
+		return;
+	}
+	if (name.n == 0) {
+		required(r, at, "serviceAccount",
+			 "the name of a ServiceAccount in each namespace of workers");
+		return;
+	}
+	why = config_subdomain_error(r->a, name);
+	if (why) {
+		invalid(r, json_pointer_child(r->a, at, STR("serviceAccount")), name, why);
+	}
+}
+
 void config_validate_walls(struct config_run *r, const struct json *walls)
 {
 	struct json_iter it = json_iter(walls);
@@ -107,6 +131,7 @@ void config_validate_walls(struct config_run *r, const struct json *walls)
 		struct json_iter rules = json_iter(allow);
 
 		check_name(r, walls, i, pointer);
+		check_impersonate(r, pointer, json_get(it.val, "impersonate"));
 		if (json_type(allow) != JSON_ARR) {
 			required(r, pointer, "allow", "a list of rules; [] lets nothing leave");
 		}

@@ -75,6 +75,19 @@ static struct json *rights(struct arena *a, const struct config *c, const struct
 	return o;
 }
 
+/* For each wall the account that its config's jobs are written as; "" the daemon's own. */
+static struct json *accounts(struct arena *a, const struct json *walls)
+{
+	struct json *o = json_new_obj(a);
+	struct json_iter it = json_iter(walls);
+
+	while (json_next(&it)) {
+		json_set(a, o, json_str(json_get(it.val, "config")),
+			 json_new_str(a, json_str_at(it.val, "/impersonate/serviceAccount")));
+	}
+	return o;
+}
+
 struct json *about_settings(struct arena *a, const struct config *c, const struct plug *p)
 {
 	const struct config_leader_election *le = &c->leader_election;
@@ -96,6 +109,7 @@ struct json *about_settings(struct arena *a, const struct config *c, const struc
 		json_set_bool(a, gates, config_gate_name((enum config_gate)i), c->gates[i]);
 	}
 	json_set(a, o, STR("featureGates"), gates);
+	json_set(a, o, STR("accounts"), accounts(a, c->multikueue.walls));
 	json_set(a, o, STR("rights"), allowed);
 	return arena_failed(a) || !allowed ? NULL : o;
 }

@@ -155,9 +155,45 @@ static void manager_rules(const struct config *c, const struct plug *p, struct b
 	}
 }
 
+/* The account that the wall names; {NULL, 0}: none, or a wall before names it, too. */
+static mk_str account_of(const struct json *walls, size_t i)
+{
+	static const char path[] = "/impersonate/serviceAccount";
+	mk_str name = json_str_at(json_elem(walls, i), path);
+
+	for (size_t k = 0; k < i; k++) {
+		if (str_eq(name, json_str_at(json_elem(walls, k), path))) {
+			return (mk_str){NULL, 0};
+		}
+	}
+	return name;
+}
+
+static void impersonation(const struct json *walls, struct buf *out)
+{
+	bool said = false;
+
+	for (size_t i = 0; i < json_len(walls); i++) {
+		mk_str name = account_of(walls, i);
+
+		if (name.n > 0 && !said) {
+			buf_add(out, STR("# clones and jobs are written as these accounts, of each "
+					 "namespace\n"));
+			said = true;
+		}
+		if (name.n > 0) {
+			buf_printf(out,
+				   "- apiGroups: [\"\"]\n  resources: [serviceaccounts]\n"
+				   "  resourceNames: [\"%.*s\"]\n  verbs: [impersonate]\n",
+				   STR_ARG(name));
+		}
+	}
+}
+
 static void worker_rules(const struct config *c, const struct plug *p, struct buf *out)
 {
 	identity(out);
+	impersonation(c->multikueue.walls, out);
 	buf_add(out, STR("# clones; a changed priority is patched, an evicted one is told to stop "
 			 "through its status\n"));
 	rule(out, NAME_GROUP, "workloads", "get, list, watch, create, delete, patch");

@@ -157,6 +157,7 @@ struct kube_request {
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* KUBE_APPLY */
 	mk_str body;               /* JSON text; "" for KUBE_GET */
+	mk_str as;                 /* as in struct transport_request */
 	int64_t timeout_ms;
 };
 

@@ -195,6 +195,7 @@ static enum mk_code start(struct kube *k, struct link *l, const struct kube_requ
 					   .path = buf_str(&path),
 					   .content_type = r->body.n > 0 ? v->content_type : NULL,
 					   .body = r->body,
+					   .as = r->as,
 					   .cls = req->is_write ? TRANSPORT_WRITE : TRANSPORT_READ,
 					   .timeout_ms = r->timeout_ms};
 	code = call_start(k, l, &s, &call, err);

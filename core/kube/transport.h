@@ -43,6 +43,7 @@ struct transport_request {
 	const char *accept;       /* "application/json" when NULL */
 	const char *content_type; /* NULL without body */
 	mk_str body;
+	mk_str as; /* Impersonate-User: who the server takes us for; "" = who we are */
 	enum transport_class cls;
 	int64_t timeout_ms; /* 0 for watches */
 	bool gzip;          /* lists only */

@@ -74,6 +74,7 @@ mk_str op_text(const struct op *op, const struct kinds *ks, struct arena *a)
 	text_key(&b, op->ns, op->name);
 	text_word(&b, "sub", str_of(op->subresource));
 	text_word(&b, "manager", str_of(op->field_manager));
+	text_word(&b, "as", op->as);
 	text_word(&b, "uid", op->uid);
 	if (op->rv != 0) {
 		buf_printf(&b, " rv=%" PRIu64, op->rv);

@@ -77,6 +77,7 @@ struct op {
 	const struct json *body;
 	const char *subresource;   /* "" or "status" */
 	const char *field_manager; /* OP_APPLY_STATUS */
+	mk_str as;                 /* the user that it is sent as; "": the daemon's own account */
 	mk_str selector;           /* OP_WATCH_OPEN: label selector, "" = all */
 	/*
 	 * OP_CONNECT: Secret name, in the daemon's namespace (ns); FILE_KEY and a path; or

@@ -163,6 +163,7 @@ enum mk_code asker_send(struct asker *k, struct asker_server *to, const struct a
 		.path = r->path,
 		.content_type = r->body.n > 0 ? "application/json" : NULL,
 		.body = r->body,
+		.as = r->as,
 		.cls = TRANSPORT_READ,
 		.timeout_ms = r->timeout_ms,
 		.gzip = strcmp(r->method, "GET") == 0,

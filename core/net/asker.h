@@ -32,6 +32,7 @@ struct asker_request {
 	const char *method; /* "GET", or "POST" of JSON */
 	mk_str path;        /* path and query */
 	mk_str body;        /* "" for none */
+	mk_str as;          /* as in struct transport_request */
 	int64_t timeout_ms; /* for all of it */
 	asker_fn *fn;       /* called once, inside asker_run; may send more */
 	void *ctx;

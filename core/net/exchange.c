@@ -399,13 +399,19 @@ static void drop_headers(struct exchange *x)
 	x->headers = NULL;
 }
 
-static bool make_headers(struct exchange *x, const char *accept, const char *content_type)
+static bool make_headers(struct exchange *x, const struct transport_request *r)
 {
-	bool made = add_header(x, "Accept: ", accept ? accept : "application/json") &&
+	bool made = add_header(x, "Accept: ", r->accept ? r->accept : "application/json") &&
 		    add_header(x, "Expect:", "");
 
-	if (made && content_type) {
-		made = add_header(x, "Content-Type: ", content_type);
+	if (made && r->content_type) {
+		made = add_header(x, "Content-Type: ", r->content_type);
+	}
+	if (made && r->as.n > 0) {
+		char as[REQUEST_MAX_USER + 1];
+
+		snprintf(as, sizeof(as), "%.*s", STR_ARG(r->as));
+		made = add_header(x, "Impersonate-User: ", as);
 	}
 	x->token_generation = x->peer->token_generation;
 	if (made && x->peer->token) {
@@ -433,7 +439,7 @@ static bool copy_request(struct exchange *x, const struct transport_request *r)
 			return false;
 		}
 	}
-	return make_headers(x, r->accept, r->content_type);
+	return make_headers(x, r);
 }
 
 enum mk_code exchange_init(struct exchange *x, struct exchange_env *env, struct peer *p,

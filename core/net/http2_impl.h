@@ -142,7 +142,7 @@ struct http2_transfer {
 	const char *text;
 	bool gzip, busy, dropped, head_told;
 	char method[REQUEST_METHOD_SIZE];
-	char *accept, *content_type; /* NULL: none */
+	char *accept, *content_type, *as; /* NULL: none */
 	mk_str path;
 	char block[]; /* of the texts */
 };

@@ -32,6 +32,7 @@ static void copy_texts(struct http2_transfer *f, const struct transport_request 
 	snprintf(f->method, sizeof(f->method), "%s", r->method);
 	f->accept = put(&at, r->accept ? str_of(r->accept) : STR("application/json"));
 	f->content_type = r->content_type ? put(&at, str_of(r->content_type)) : NULL;
+	f->as = r->as.n > 0 ? put(&at, r->as) : NULL;
 	f->path = (mk_str){put(&at, r->path), r->path.n};
 	f->stream.body = (mk_str){put(&at, r->body), r->body.n};
 }
@@ -39,9 +40,9 @@ static void copy_texts(struct http2_transfer *f, const struct transport_request 
 static struct http2_transfer *transfer_alloc(struct http2_cluster *c,
 					     const struct transport_request *r)
 {
-	enum { ENDS = 4, ACCEPT = sizeof("application/json") };
+	enum { ENDS = 5, ACCEPT = sizeof("application/json") };
 	size_t texts = r->path.n + r->body.n + (r->accept ? strlen(r->accept) : ACCEPT) +
-		       (r->content_type ? strlen(r->content_type) : 0) + ENDS;
+		       (r->content_type ? strlen(r->content_type) : 0) + r->as.n + ENDS;
 	struct http2_transfer *f = mk_malloc(sizeof(*f) + texts);
 
 	if (!f) {
@@ -237,6 +238,7 @@ static bool send_one(struct http2_conn *k, struct http2_transfer *f)
 		.user_agent = f->t->o.user_agent,
 		.accept = f->accept,
 		.content_type = f->content_type,
+		.as = f->as,
 		.token = c->peer->token,
 		.gzip = f->gzip,
 	};

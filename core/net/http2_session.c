@@ -394,6 +394,9 @@ static size_t fill(nghttp2_nv nv[static HEADERS_MAX], const struct http2_stream 
 	if (r->content_type) {
 		nv[n++] = field("content-type", str_of(r->content_type), 0);
 	}
+	if (r->as) {
+		nv[n++] = field("impersonate-user", str_of(r->as), 0);
+	}
 	if (bearer) { /* never in a table of either side */
 		nv[n++] = field("authorization", str_of(bearer), NGHTTP2_NV_FLAG_NO_INDEX);
 	}

@@ -77,6 +77,7 @@ struct http2_request {
 	mk_str base_path, path; /* sent one after the other */
 	const char *user_agent, *accept;
 	const char *content_type; /* or NULL */
+	const char *as;           /* Impersonate-User, or NULL */
 	const char *token;        /* or NULL */
 	bool gzip;
 };

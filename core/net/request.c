@@ -18,6 +18,17 @@ static bool is_path(mk_str s)
 	return true;
 }
 
+/* A name that no line break or control character cuts short. */
+static bool is_user(mk_str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] <= ' ' || s.p[i] >= 0x7f) {
+			return false;
+		}
+	}
+	return s.n <= REQUEST_MAX_USER;
+}
+
 enum mk_code request_check(const struct transport_request *r, struct net_fence *fence,
 			   int64_t *ret_timeout_ms, struct mk_err *err)
 {
@@ -26,6 +37,9 @@ enum mk_code request_check(const struct transport_request *r, struct net_fence *
 
 	if (!is_path(r->path) || !r->method || strlen(r->method) >= REQUEST_METHOD_SIZE) {
 		return err_set(err, ERR_INVALID, "bad method or path");
+	}
+	if (!is_user(r->as)) {
+		return err_set(err, ERR_INVALID, "bad user to impersonate");
 	}
 	if (timeout_ms < 0 || timeout_ms > MAX_TIMEOUT_MS) {
 		timeout_ms = MAX_TIMEOUT_MS;

@@ -9,6 +9,7 @@
 enum {
 	REQUEST_MAX_URL = 32 * 1024,
 	REQUEST_METHOD_SIZE = 8,
+	REQUEST_MAX_USER = 512,
 	REQUEST_CONNECT_MS = 10 * 1000, /* name, address and TLS */
 	/* Bytes that stay unacknowledged this long end the connection; keepalive covers the silent
 	 * ones. */
@@ -25,8 +26,8 @@ enum {
 #define REQUEST_CREDENTIALS "tls: the client certificate, key or CA cannot be used"
 
 /*
- * Checks method and path, and says how much time the request has (0: no limit): a write no more
- * than the lease's validity. ERR_INVALID, ERR_FENCED (a write, and the fence is down).
+ * Checks method, path and user, and says how much time the request has (0: no limit): a write no
+ * more than the lease's validity. ERR_INVALID, ERR_FENCED (a write, and the fence is down).
  */
 enum mk_code request_check(const struct transport_request *r, struct net_fence *fence,
 			   int64_t *ret_timeout_ms, struct mk_err *err);

@@ -218,6 +218,7 @@ static bool hand_over(struct http2_transfer *f, struct mk_err *err)
 		.accept = f->accept,
 		.content_type = f->content_type,
 		.body = f->stream.body,
+		.as = str_of(f->as),
 		.cls = f->cls,
 		.timeout_ms = f->until_ms != INT64_MAX && left < 1 ? 1 : left,
 		.gzip = f->gzip,

@@ -53,6 +53,7 @@ is_clean() {
 }
 
 FLEET_MORE='  leaseName: fleet
+  walls: [{config: multikueue, allow: [{}], impersonate: {serviceAccount: tenant}}]
 integrations:
   frameworks: [batch/job, pod, jobset.x-k8s.io/jobset]'
 fleet_kubesim && fleet_plugins && fleet_manager m
@@ -226,6 +227,13 @@ finds CloneRefused w2 Namespace/default "admission webhook .*quota.io.* denied"
 finds JobChanged w2 Namespace/default "spec.template.spec.nodeSelector was added"
 finds KueueDown w3 MultiKueueCluster/w3 "kubectl -n kueue-system get deployments"
 finds JobRefused w3 Namespace/default "422 ValidatingAdmissionPolicy denied it"
+policy w1 '{"deny":["impersonate /serviceaccounts"]}'
+policy w2 '{"accounts":{"system:serviceaccount:default:tenant":["create kueue.x-k8s.io/workloads"]}}'
+policy w3 '{}'
+look
+finds RightMissing w1 MultiKueueCluster/w1 "may not impersonate serviceaccounts named tenant"
+finds AccountRightMissing w2 Namespace/default "User \"system:serviceaccount:default:tenant\" cannot create resource \"jobs\".*RoleBinding"
+is "$(grep -c '^AccountRightMissing' "$dir/found")" 1 "... for what it may not do, where it may not"
 policy w1 '{"skewMs":60000}'
 policy w2 '{"rules":[{"match":"workloads?dryRun","merge":{"metadata":{"labels":{"kueue.x-k8s.io/multikueue-origin":null}}}},
 	{"match":"jobs?dryRun","merge":{"spec":{"template":{"spec":{"containers":[{"name":"main"},{"name":"sidecar"}]}}}}}]}'

@@ -106,7 +106,8 @@ look "fleet on a phone" '#/' "$rows > 0" width=360 dark=1
 look "workers" '#/workers' "$rows === $([ "$workers" -gt 100 ] && echo 100 || echo "$workers")"
 look "workers on a phone" '#/workers' "$rows > 0" width=360
 look "workloads" '#/workloads' "$rows > 0"
-look "workloads in the dark" '#/workloads?phase=Won' "$rows > 0" dark=1
+look "workloads in the dark" '#/workloads?phase=Won' "$rows > 0" dark=1 eval="document.querySelector('.pager span').textContent"
+[ "$live" != 0 ] || is "$(jq -r .value "$dir/look")" "Page 1, 1 Workload" "... one is one"
 look "one workload" "#/workloads/default/$name" "document.querySelectorAll('.race li').length === 5 && $rows > 0"
 look "one workload on a phone" "#/workloads/default/$name" "document.querySelectorAll('.race li').length === 5" width=360 dark=1
 
@@ -141,10 +142,11 @@ is "$(jq -r .value "$dir/look" | sed 's/[▾▸]//g')" \
 look "usage of queues" '#/queues' "$tree.some(t => t.includes('3 pending'))
 	|| (window.fetch = async () => new Response(JSON.stringify({
 		items: [['a', 3, 1], ['b', 1, 2]].map(([name, n, pending]) => ({cluster: '', name, cohort: 'c', active: true, pending,
-			flavors: [{name: 'f', resources: [{name: 'cpu', nominal: 2000, used: n * 1000}, {name: 'memory', nominal: 2147483648, used: n * 1610612736}]}]})),
+			flavors: [{name: 'f', resources: [{name: 'cpu', nominal: 2000, used: n * 1000}, {name: 'memory', nominal: 2147483648, used: n * 1610612736},
+				{name: 'pods', nominal: 1e15, used: n * 1500000}]}]})),
 		cohorts: [{name: 'c', flavors: [{name: 'f', resources: [{name: 'cpu', nominal: 4000}]}]}]})), poll.now(), false)" \
 	eval="[...document.querySelectorAll('.tree > li')].map(l => [...l.querySelectorAll('.use')].map(u => u.textContent).join(', ')).join('; ')"
-is "$(jq -r .value "$dir/look")" "f cpu 4 of 8, f memory 6 Gi of 4 Gi borrows 2 Gi; f cpu 3 of 2 borrows 1, f memory 4.5 Gi of 2 Gi borrows 2.5 Gi; f cpu 1 of 2, f memory 1.5 Gi of 2 Gi" \
+is "$(jq -r .value "$dir/look")" "f cpu 4 of 8, f memory 6 Gi of 4 Gi borrows 2 Gi, f pods 6 M of 2 P; f cpu 3 of 2 borrows 1, f memory 4.5 Gi of 2 Gi borrows 2.5 Gi, f pods 4.5 M of 1 P; f cpu 1 of 2, f memory 1.5 Gi of 2 Gi, f pods 1.5 M of 1 P" \
 	"... of a Cohort the sum of its queues', with its own quota; what is borrowed"
 look "Cohorts in a circle" '#/queues' "$tree.some(t => t.includes('build'))" eval="$tree.filter(t => /circle/.test(t)).length"
 is "$(jq -r .value "$dir/look")" 2 "... are said to be"

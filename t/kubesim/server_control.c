@@ -17,7 +17,8 @@
  *   POST /kubesim/policy        in place of the last one: {"deny": ["VERB GROUP/RESOURCE"], for
  *                        access reviews; "rules": [{"match": part of "<METHOD> <target>", and
  *                        "status", "message" or "body": the answer, or "merge": into the body}],
- *                        "skewMs": of the header Date}
+ *                        "accounts": {USER: ["VERB GROUP/RESOURCE"]}, all that those may who are
+ *                        impersonated (absent: everything); "skewMs": of the header Date}
  *   POST /kubesim/load   {"n", "prefix", "runMs", "perSecond", "delete"}: makes n Jobs in all
  *                        queues, perSecond (0: as fast as it can), and deletes those that finished
  *   GET  /kubesim/load          what became of them, and what is left on the workers

@@ -44,6 +44,9 @@ static void log_request(const struct exchange *ex)
 	json_set_str(&a, o, "cluster", str_of(ex->conn->cluster->name));
 	json_set_str(&a, o, "agent", ex->user_agent);
 	json_set_str(&a, o, "user", str_of(ex->conn->user));
+	if (ex->as.n > 0) {
+		json_set_str(&a, o, "as", ex->as);
+	}
 	json_set_str(&a, o, "method", ex->method);
 	json_set_str(&a, o, "path", ex->target);
 	json_set_int(&a, o, "status", ex->resp.status);
@@ -283,7 +286,8 @@ static void answer(struct exchange *ex)
 	if (ex->too_big) {
 		exchange_status(ex, 413, "RequestEntityTooLarge",
 				"Request entity too large: limit is 3145728");
-	} else if (allowed(ex, path, &user) && !(faulty && fault_answers(ex))) {
+	} else if (allowed(ex, path, &user) && policy_lets(ex, path, &user) &&
+		   !(faulty && fault_answers(ex))) {
 		if (str_starts(path, STR("/kubesim/"))) {
 			control_handle(ex, path);
 		} else if (!policy_answers(ex, path) && !local_answer_log(ex, path)) {

@@ -35,6 +35,8 @@ static bool parse_header(struct exchange *ex, mk_str line, size_t *length, bool 
 		ex->authorization = arena_dup(&ex->a, value);
 	} else if (name_is(name, "user-agent")) {
 		ex->user_agent = arena_dup(&ex->a, value);
+	} else if (name_is(name, "impersonate-user")) {
+		ex->as = arena_dup(&ex->a, value);
 	} else if (name_is(name, "content-length")) {
 		if (!str_u64(value, &n) || n > SIZE_MAX / 2) {
 			return false;

@@ -39,6 +39,7 @@ static mk_str *header_slot(struct exchange *ex, mk_str name)
 		{"content-type", &ex->content_type},
 		{"authorization", &ex->authorization},
 		{"user-agent", &ex->user_agent},
+		{"impersonate-user", &ex->as},
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an API server asks others about a request, made up by the control path policy: which rights
- * the client has (access reviews), what webhooks do to a write, and how its clock differs.
+ * the client has (access reviews), and one that it impersonates, what webhooks do to a write, and
+ * how its clock differs.
  */
 #include <stdio.h>
 #include <time.h>
@@ -69,6 +70,100 @@ static bool is_denied(struct exchange *ex, const struct json *attributes)
 	return false;
 }
 
+/* --- accounts --------------------------------------------------------------------------------- */
+
+/* A request by another's rights: what it does to which resource. */
+struct right {
+	mk_str verb, group, resource, ns;
+};
+
+static struct right right_of(const struct exchange *ex, mk_str path)
+{
+	struct right r = {.verb = str_is(ex->method, "POST")     ? STR("create")
+				  : str_is(ex->method, "PATCH")  ? STR("patch")
+				  : str_is(ex->method, "DELETE") ? STR("delete")
+								 : STR("get"),
+			  .group = STR(""),
+			  .ns = STR("")};
+	mk_str part, rest = path;
+
+	str_split(&rest, '/', &part); /* before the first slash */
+	str_split(&rest, '/', &part);
+	if (str_is(part, "apis")) {
+		str_split(&rest, '/', &r.group);
+	}
+	str_split(&rest, '/', &part); /* the version */
+	str_split(&rest, '/', &r.resource);
+	if (str_is(r.resource, "namespaces") && rest.n > 0) {
+		str_split(&rest, '/', &r.ns);
+		str_split(&rest, '/', &r.resource);
+	}
+	return r;
+}
+
+/* Has the account that right, of those that the policy gives to accounts? */
+static bool account_may(struct exchange *ex, mk_str verb, mk_str group, mk_str resource)
+{
+	const struct json *accounts = json_get(policy_of(ex), "accounts");
+	mk_str right = arena_printf(&ex->a, "%.*s %.*s/%.*s", STR_ARG(verb), STR_ARG(group),
+				    STR_ARG(resource));
+	struct json_iter it = json_iter(json_getn(accounts, ex->as));
+
+	while (json_next(&it)) {
+		if (str_eq(json_str(it.val), right)) {
+			return true;
+		}
+	}
+	return !accounts;
+}
+
+bool policy_lets(struct exchange *ex, mk_str path, mk_str *user)
+{
+	struct right r = right_of(ex, path);
+	struct json *impersonate = json_new_obj(&ex->a);
+	mk_str last = ex->as, part;
+
+	if (ex->as.n == 0) {
+		return true;
+	}
+	while (str_split(&last, ':', &part) && last.n > 0) {
+	}
+	json_set_str(&ex->a, impersonate, "verb", STR("impersonate"));
+	json_set_str(&ex->a, impersonate, "resource", STR("serviceaccounts"));
+	if (is_denied(ex, impersonate)) {
+		exchange_status(
+			ex, 403, "Forbidden",
+			arena_printf(&ex->a,
+				     "serviceaccounts \"%.*s\" is forbidden: User \"%.*s\" "
+				     "cannot impersonate resource \"serviceaccounts\" in API "
+				     "group \"\" in the namespace \"%.*s\"",
+				     STR_ARG(part), STR_ARG(*user), STR_ARG(r.ns))
+				.p);
+		return false;
+	}
+	*user = ex->as;
+	if (str_starts(path, STR(REVIEWS)) || account_may(ex, r.verb, r.group, r.resource)) {
+		return true;
+	}
+	exchange_status(ex, 403, "Forbidden",
+			arena_printf(&ex->a,
+				     "%.*s.%.*s is forbidden: User \"%.*s\" cannot %.*s resource "
+				     "\"%.*s\" in API group \"%.*s\" in the namespace \"%.*s\"",
+				     STR_ARG(r.resource), STR_ARG(r.group), STR_ARG(ex->as),
+				     STR_ARG(r.verb), STR_ARG(r.resource), STR_ARG(r.group),
+				     STR_ARG(r.ns))
+				.p);
+	return false;
+}
+
+static bool review_allows(struct exchange *ex, const struct json *attributes)
+{
+	return !is_denied(ex, attributes) &&
+	       (ex->as.n == 0 || account_may(ex, json_str(json_get(attributes, "verb")),
+					     json_str(json_get(attributes, "group")),
+					     json_str(json_get(attributes, "resource"))));
+}
+
 static bool answer_review(struct exchange *ex, mk_str path)
 {
 	struct json *o = NULL, *status = json_new_obj(&ex->a);
@@ -82,7 +177,7 @@ static bool answer_review(struct exchange *ex, mk_str path)
 		return true;
 	}
 	json_set_bool(&ex->a, status, "allowed",
-		      !is_denied(ex, json_at(o, "/spec/resourceAttributes")));
+		      review_allows(ex, json_at(o, "/spec/resourceAttributes")));
 	json_set(&ex->a, o, STR("status"), status);
 	exchange_answer(ex, 201, "application/json", json_write(&ex->a, o));
 	return true;

@@ -95,7 +95,7 @@ struct exchange {
 	int32_t stream;
 	struct arena a;       /* request and response */
 	struct arena frame_a; /* the frame being sent */
-	mk_str method, target, accept, content_type, authorization, user_agent;
+	mk_str method, target, accept, content_type, authorization, user_agent, as;
 	size_t header_bytes;
 	struct buf body;
 	bool too_big, started, answered, chunked, is_held;
@@ -214,6 +214,11 @@ bool policy_set(struct cluster *c, mk_str text);
 mk_str policy_date(struct exchange *ex);
 /* True: answered: an access review, or what a rule says. A rule may also change the body. */
 bool policy_answers(struct exchange *ex, mk_str path);
+/*
+ * May the client impersonate whom it names, and may that one do this? Then *user is who it acts as.
+ * False: answered with 403.
+ */
+bool policy_lets(struct exchange *ex, mk_str path, mk_str *user);
 
 /* --- server_control.c, server_local.c, server_files.c ----------------------------------------- */
 /* Answers a path below /kubesim/. */

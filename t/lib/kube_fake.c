@@ -117,6 +117,7 @@ static enum mk_code fake_send(void *ctx, uint32_t cluster, const struct transpor
 	fake_copy(c->accept, sizeof(c->accept), str_of(r->accept));
 	fake_copy(c->content_type, sizeof(c->content_type), str_of(r->content_type));
 	fake_copy(c->body, sizeof(c->body), r->body);
+	fake_copy(c->as, sizeof(c->as), r->as);
 	return ERR_OK;
 }
 

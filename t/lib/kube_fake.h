@@ -18,7 +18,7 @@ struct fake_call {
 	bool open, cancelled, headed;
 	uint32_t cluster;
 	uint64_t token;
-	char method[8], path[1024], accept[96], content_type[64], body[4096];
+	char method[8], path[1024], accept[96], content_type[64], body[4096], as[128];
 	enum transport_class cls;
 	int64_t timeout_ms;
 	bool gzip;

@@ -119,8 +119,9 @@ void h2_answer(struct h2_stream *s)
 		s->more = true;
 	} else if (strcmp(s->path, "/echo") == 0) {
 		srv->echoes++;
-		buf_printf(&s->out, "%s|%s|%s|%s|%.*s", s->method, s->auth, s->agent,
-			   s->accept_encoding, STR_ARG(buf_str(&s->in)));
+		buf_printf(&s->out, "%s|%s|%s|%s|%.*s%s%s", s->method, s->auth, s->agent,
+			   s->accept_encoding, STR_ARG(buf_str(&s->in)), s->as[0] ? "|" : "",
+			   s->as);
 	} else if (strcmp(s->path, "/big") == 0) {
 		char block[64];
 
@@ -177,6 +178,8 @@ void h2_take_header(struct h2_stream *s, mk_str name, mk_str value)
 		snprintf(s->auth, sizeof(s->auth), "%.*s", STR_ARG(value));
 	} else if (str_is(name, "user-agent")) {
 		snprintf(s->agent, sizeof(s->agent), "%.*s", STR_ARG(value));
+	} else if (str_is(name, "impersonate-user")) {
+		snprintf(s->as, sizeof(s->as), "%.*s", STR_ARG(value));
 	} else if (str_is(name, "accept-encoding")) {
 		snprintf(s->accept_encoding, sizeof(s->accept_encoding), "%.*s", STR_ARG(value));
 	}

@@ -24,7 +24,7 @@ struct h2_stream {
 	struct h2_stream *next;
 	struct h2_conn *conn;
 	int32_t id;
-	char path[256], method[16], auth[256], agent[128], accept_encoding[64];
+	char path[256], method[16], auth[256], agent[128], accept_encoding[64], as[256];
 	struct buf in, out;
 	bool is_watch, more;   /* more: the stream stays open when 'out' is sent */
 	bool replied, chunked; /* HTTP/1.1 */

@@ -47,9 +47,19 @@ int tap_done(void)
 	return tap_failed == 0 ? 0 : 1;
 }
 
-bool tap_valgrind(void)
+static bool is_wrapped(const char *by)
 {
 	const char *wrap = getenv("WRAP");
 
-	return wrap != NULL && strstr(wrap, "valgrind") != NULL;
+	return wrap != NULL && strstr(wrap, by) != NULL;
+}
+
+bool tap_valgrind(void)
+{
+	return is_wrapped("valgrind");
+}
+
+bool tap_emulated(void)
+{
+	return is_wrapped("t/lib/emulated");
 }

@@ -26,6 +26,12 @@ int tap_done(void);
  */
 bool tap_valgrind(void);
 
+/*
+ * True under an emulator of another architecture (make test-arm64), where a program of that
+ * architecture cannot start another one, and is not told why a program did not start.
+ */
+bool tap_emulated(void);
+
 #define ok(pass, name) tap_ok((pass), (name), __FILE__, __LINE__)
 #define is_int(got, want, name) \
 	tap_is_int((int64_t)(got), (int64_t)(want), (name), __FILE__, __LINE__)

@@ -102,6 +102,25 @@ static size_t on_wire(const char *part)
 	return n;
 }
 
+/* A write in another's name: also when it is sent again. */
+static void test_as(void)
+{
+	struct op op = op_of(OP_CREATE, 1, "w", PRIO_START);
+	struct fake_call *c;
+
+	setup();
+	op.as = STR("system:serviceaccount:n:tenant");
+	submit(op);
+	c = fake_find(&f, 1, "POST ");
+	is_str(c != NULL ? c->as : NULL, "system:serviceaccount:n:tenant", "a create as another");
+	fake_answer(&f, 1, "POST ", 429, "{\"kind\":\"Status\",\"code\":429}");
+	f.mono += 60000;
+	apply_run(a, f.mono);
+	c = fake_find(&f, 1, "POST ");
+	is_str(c != NULL ? c->as : NULL, "system:serviceaccount:n:tenant", "... and after a 429");
+	teardown();
+}
+
 static void test_requests(void)
 {
 	struct fake_call *c;
@@ -116,6 +135,7 @@ static void test_requests(void)
 	       "trap_50: a delete says whom it means, in the background");
 	fake_answer(&f, 1, "DELETE ", 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
 	is_int(answers[0].outcome, OUTCOME_APPLIED, "it is answered");
+	is_str(c != NULL ? c->as : NULL, "", "as ourselves");
 	submit(op_of(OP_APPLY_STATUS, 2, "w", PRIO_COMMIT));
 	ok(fake_find(&f, 1,
 		     "PATCH /apis/kueue.x-k8s.io/v1beta2/namespaces/n/workloads/w/status?"
@@ -495,6 +515,7 @@ static void test_rate(void)
 int main(void)
 {
 	test_requests();
+	test_as();
 	test_order_and_cap();
 	test_same_object();
 	test_limited();

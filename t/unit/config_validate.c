@@ -456,6 +456,23 @@ static void test_walls(void)
 		"multiKueue.walls[0].allow[1].references[0]: Unsupported value: \"Secrets\": "
 		"supported values: \"ConfigMap\", \"HostNamespace\", \"HostPath\", "
 		"\"PersistentVolumeClaim\", \"ResourceClaim\", \"Secret\"");
+	accepted(MK "  walls: [{config: a, allow: [{}], impersonate: {serviceAccount: tenant}}]\n",
+		 "an account for what is written on workers");
+	refused(MK
+		"  walls: [{config: a, allow: [], impersonate: }, {config: b, allow: [], "
+		"impersonate: {}}, {config: c, allow: [], impersonate: {serviceAccount: A_b}}]\n",
+		"multiKueue.walls[0].impersonate.serviceAccount: Required value: the name of a "
+		"ServiceAccount in each namespace of workers\n"
+		"multiKueue.walls[1].impersonate.serviceAccount: Required value: the name of a "
+		"ServiceAccount in each namespace of workers\n"
+		"multiKueue.walls[2].impersonate.serviceAccount: Invalid value: \"A_b\": a "
+		"lowercase RFC 1123 "
+		"subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+		"must start and end with an alphanumeric character (e.g. 'example.com', regex "
+		"used for validation is "
+		"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+	refused(MK "  walls: [{config: a, allow: [], impersonate: {serviceAcount: a}}]\n",
+		"unknown field \"multiKueue.walls[0].impersonate.serviceAcount\"");
 	refused(MK "  walls: [{config: a, allow: [null]}]\n",
 		"multiKueue.walls[0].allow[0]: Invalid value: \"\": must be an object; {} allows "
 		"everything");

@@ -63,6 +63,15 @@ static void test_ops(void)
 			      .cause = "clone_create",
 			      .body = body}),
 	       "create 2 Job.batch n/j cause=clone_create {\"b\":1,\"a\":[\"x\"]}", "create");
+	is_str(op((struct op){.type = OP_CREATE,
+			      .cluster = 2,
+			      .kind = KIND_FIRST_JOB,
+			      .ns = STR("n"),
+			      .name = STR("j"),
+			      .as = STR("system:serviceaccount:n:a"),
+			      .cause = "job_create"}),
+	       "create 2 Job.batch n/j as=system:serviceaccount:n:a cause=job_create",
+	       "in another's name");
 	is_str(op((struct op){.type = OP_APPLY_STATUS,
 			      .kind = KIND_WORKLOAD,
 			      .ns = STR("n"),

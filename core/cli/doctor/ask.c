@@ -66,6 +66,7 @@ static void send(struct doctor_ask *q, mk_str body, mk_str after)
 	const struct asker_request r = {.method = body.n > 0 ? "POST" : "GET",
 					.path = path,
 					.body = body,
+					.as = q->as,
 					.timeout_ms = q->d->timeout_ms,
 					.fn = on_answer,
 					.ctx = q};

@@ -59,6 +59,7 @@ struct doctor_ask {
 	struct json *v; /* of 2xx; else NULL */
 	mk_str text;    /* the words of the server, or why there is no answer */
 	mk_str body;    /* what was sent */
+	mk_str as;      /* the user that is impersonated; "": none */
 	enum mk_code code;
 	bool no_name;
 	int64_t date_ms, asked_ms, took_ms;
@@ -69,8 +70,8 @@ struct doctor_ask {
 };
 
 /*
- * Sends 'q', of which d, a, to, path, is_list, about, done and ctx are set; 'body' "" = GET, else
- * POST. done(q, ctx) is called in any case.
+ * Sends 'q', of which d, a, to, path, is_list, as, about, done and ctx are set; 'body' "" = GET,
+ * else POST. done(q, ctx) is called in any case.
  */
 void doctor_send(struct doctor_ask *q, mk_str body);
 /*
@@ -109,6 +110,9 @@ struct doctor_route {
 	const struct json *local, *queue;
 	size_t config; /* its number in the list of configs */
 };
+
+/* Who writes the route's jobs on workers, as a user; "": the daemon's own account. */
+mk_str doctor_author(struct doctor *d, const struct doctor_route *r);
 
 /* A kind of job that an adapter is loaded for, or a Workload. */
 struct doctor_kind {

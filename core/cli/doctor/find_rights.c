@@ -63,7 +63,32 @@ static void missing(struct doctor *d, const struct doctor_rule *r, struct doctor
 				  "multikueued --print-worker-rbac prints"));
 }
 
+/* The dry runs are as the account: its rights are in each namespace, so none is asked for alone. */
+static void account_missing(struct doctor *d, const struct doctor_rule *r, struct doctor_worker *w)
+{
+	for (size_t i = 0; i < w->n_copies; i++) {
+		const struct doctor_ask *q = &w->copies[i];
+		const struct doctor_route *route = q->about;
+
+		if (q->as.n == 0 || q->status != 403 || q->text.n == 0 ||
+		    !strstr(q->text.p, "cannot create resource")) {
+			continue;
+		}
+		doctor_found(d, r, w,
+			     doctor_text(d, "Namespace/%.*s",
+					 STR_ARG(json_str_at(route->local, "/metadata/namespace"))),
+			     doctor_text(d, "%.*s", STR_ARG(q->text)),
+			     STR("the account of the wall may create and patch Workloads and jobs "
+				 "there"),
+			     STR("on the worker: a Role with these rights and a RoleBinding for "
+				 "the account in this namespace: docs/configuration.md#walls"));
+	}
+}
+
 const struct doctor_rule doctor_rights_rules[] = {
 	{"RightMissing", DOCTOR_ERROR, "a SelfSubjectAccessReview for each right",
 	 "the account has not got a right that the daemon needs", missing},
+	{"AccountRightMissing", DOCTOR_ERROR,
+	 "a dry run of a Workload and a Job in each namespace, as the account",
+	 "the account that a wall names may not create our copies", account_missing},
 	{.name = NULL}};

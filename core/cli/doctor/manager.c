@@ -342,6 +342,19 @@ static bool find_routes(struct doctor *d)
 	return true;
 }
 
+mk_str doctor_author(struct doctor *d, const struct doctor_route *r)
+{
+	const struct json *accounts = json_get(d->m.settings, "accounts");
+	const struct json *config = json_elem(doctor_items(d, FACT_CONFIGS), r->config);
+	const struct json *account = json_getn(accounts, json_str_at(config, "/metadata/name"));
+	mk_str name = json_str(account ? account : json_get(accounts, "*"));
+
+	return name.n == 0 ? STR("")
+			   : doctor_text(d, NAME_ACCOUNT "%.*s:%.*s",
+					 STR_ARG(json_str_at(r->local, "/metadata/namespace")),
+					 STR_ARG(name));
+}
+
 /* --- rights ----------------------------------------------------------------------------------- */
 
 mk_str doctor_review(struct arena *a, const struct doctor_right *r, mk_str user)

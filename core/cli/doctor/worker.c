@@ -61,6 +61,7 @@ static void ask(struct doctor_worker *w, struct doctor_ask *q, mk_str path, bool
 				 .to = w->to,
 				 .path = path,
 				 .is_list = is_list,
+				 .as = q->as,
 				 .about = q->about,
 				 .done = done,
 				 .ctx = w};
@@ -261,15 +262,16 @@ static mk_str job_body(struct doctor_worker *w, const struct doctor_route *r)
 		STR_ARG(json_str_at(r->local, "/metadata/name")));
 }
 
-/* Was the namespace of route 'r' seen in a copy already? */
-static bool is_copied(const struct doctor_worker *w, const struct doctor_route *r)
+/* Was the namespace of route 'r' seen in a copy of that user already? */
+static bool is_copied(const struct doctor_worker *w, const struct doctor_route *r, mk_str as)
 {
 	mk_str ns = json_str_at(r->local, "/metadata/namespace");
 
 	for (size_t i = 0; i < w->n_copies; i++) {
 		const struct doctor_route *other = w->copies[i].about;
 
-		if (str_eq(json_str_at(other->local, "/metadata/namespace"), ns)) {
+		if (str_eq(json_str_at(other->local, "/metadata/namespace"), ns) &&
+		    str_eq(w->copies[i].as, as)) {
 			return true;
 		}
 	}
@@ -281,6 +283,7 @@ static void copy(struct doctor_worker *w, const struct doctor_route *r, mk_str p
 	struct doctor_ask *q = &w->copies[w->n_copies++];
 
 	q->about = r;
+	q->as = doctor_author(w->d, r);
 	ask(w, q, path, false, body, on_last);
 }
 
@@ -307,11 +310,11 @@ static void copy_all(struct doctor_worker *w)
 	w->copies = arena_array(&w->a, w->d->m.n_routes * 2 + 1, sizeof(*w->copies));
 	if (!w->copies ||
 	    !(doctor_wants_group(w->d, "copies") || doctor_wants_group(w->d, "queues") ||
-	      doctor_wants_group(w->d, "kueue"))) {
+	      doctor_wants_group(w->d, "kueue") || doctor_wants_group(w->d, "rights"))) {
 		return;
 	}
 	for (r = doctor_route_of(w, &at); r; r = doctor_route_of(w, &at)) {
-		if (is_copied(w, r)) {
+		if (is_copied(w, r, doctor_author(w->d, r))) {
 			continue;
 		}
 		ns = json_str_at(r->local, "/metadata/namespace");

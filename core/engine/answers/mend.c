@@ -2,6 +2,7 @@
 /* What to do about a reason; see mend.h. */
 #include "core/engine/answers/mend.h"
 
+#include "core/api/names.h"
 #include "core/engine/answers/loss.h"
 
 struct mend {
@@ -54,6 +55,11 @@ static const struct mend clusters[] = {
 	{WHY_RESTS, "exceeded quota", "raise the ResourceQuota of this namespace on the worker"},
 	{WHY_RESTS, "ValidatingAdmissionPolicy",
 	 "see this policy on the worker: it refuses what we create"},
+	{WHY_RESTS, "cannot impersonate",
+	 "let our account on the worker impersonate that one: multikueued --print-worker-rbac"},
+	{WHY_RESTS, "forbidden: User \"" NAME_ACCOUNT,
+	 "give this account that right on the worker: the daemon's own by multikueued "
+	 "--print-worker-rbac, a tenant's by a RoleBinding in its namespace"},
 	{WHY_RESTS, "forbidden",
 	 "give our account on the worker this right: multikueued --print-worker-rbac"},
 	{WHY_RESTS, "refused the job",

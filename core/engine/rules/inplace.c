@@ -3,6 +3,7 @@
 #include "core/engine/rules/inplace.h"
 
 #include "core/engine/rules/clone.h"
+#include "core/engine/rules/wall.h"
 
 enum { REFUSED_MAX = 3 }; /* after so many refusals the clone is made again */
 
@@ -80,6 +81,7 @@ bool inplace_shrink(struct pass *p, struct clone *k)
 	json_set(a, spec, STR("preemptionGates"), NULL); /* the clone has its own */
 	(void)json_put(a, body, hash, json_new_str(a, clone_hash(p)));
 	json_set(a, body, STR("spec"), spec);
+	op.as = wall_author(p);
 	ops_send(p->e, k->r, &op, R_SHRINK);
 	return true;
 }

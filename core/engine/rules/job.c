@@ -435,6 +435,7 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	op.body = diff;
 	op.uid = str_of(remote->uid);
 	op.rv = remote->rv;
+	op.as = wall_author(p);
 	ops_send(p->e, remote, &op, R_JOB_FORWARD);
 }
 
@@ -483,5 +484,6 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 	/* A worker that deletes a finished job early would hide its end from us. */
 	(void)json_put(a, res.draft, "/spec/ttlSecondsAfterFinished", NULL);
 	op.body = res.draft;
+	op.as = wall_author(p);
 	ops_send(p->e, remote, &op, R_JOB_CREATE);
 }

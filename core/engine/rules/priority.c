@@ -89,5 +89,6 @@ void priority_sync(struct pass *p, struct clone *k)
 		(void)json_put(a, body, boost, value_or_null(p, boost));
 	}
 	wc->priority_tries++;
+	op.as = wall_author(p);
 	ops_send(p->e, k->r, &op, R_PRIORITY);
 }

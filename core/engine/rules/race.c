@@ -317,6 +317,7 @@ static void clone_to(struct pass *p, struct clone *k)
 	wc->bout.job_made = false;
 	members_new_round(p);
 	op.body = clone_body(p);
+	op.as = wall_author(p);
 	if (op.body) {
 		ops_send(e, r, &op, R_CREATE);
 		wc->asked = true;

@@ -2,6 +2,7 @@
 /* What may leave for workers; see wall.h. */
 #include "core/engine/rules/wall.h"
 
+#include "core/api/names.h"
 #include "core/base/hash.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/verdict.h"
@@ -19,6 +20,15 @@ static bool stands(const struct pass *p)
 {
 	return p->e->o.walls && p->local && p->checked && p->kind &&
 	       wall_judge_stands(p->e->o.walls, config_name(p));
+}
+
+mk_str wall_author(struct pass *p)
+{
+	mk_str account = stands(p) ? wall_judge_account(p->e->o.walls, config_name(p)) : STR("");
+
+	return account.n == 0 ? account
+			      : arena_printf(p->e->out->arena, NAME_ACCOUNT "%.*s:%.*s",
+					     STR_ARG(p->w->ns), STR_ARG(account));
 }
 
 bool wall_stops(struct pass *p, const struct json *obj, bool is_job, mk_str *ret_why)

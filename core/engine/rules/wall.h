@@ -3,6 +3,10 @@
  * Walls (multiKueue.walls): what may leave for workers. A Workload is judged with its job, and each
  * member of a group, before anything is cloned; each object once more as it is created or changed
  * on the worker. Without a wall for the MultiKueueConfig nothing is read or judged.
+ *
+ * A wall may also say who creates and changes clones and jobs: an account of the tenant's own,
+ * which the workers' API servers hold to its rights. What the daemon does for itself there
+ * (watches, deletions, marks, the status of clones) it does as itself.
  */
 #ifndef MK_ENGINE_RULES_WALL_H
 #define MK_ENGINE_RULES_WALL_H
@@ -26,5 +30,11 @@ bool wall_stops_job(struct pass *p, mk_str *ret_why);
  * known.
  */
 mk_str wall_words(struct pass *p);
+/*
+ * Who writes the tenant's content on workers (multiKueue.walls[].impersonate): a ServiceAccount of
+ * the Workload's namespace, as the user name that API servers know it by. "": the daemon's own
+ * account. In the arena of operations, which has failed when memory is out: nothing is sent then.
+ */
+mk_str wall_author(struct pass *p);
 
 #endif

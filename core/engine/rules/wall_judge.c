@@ -369,6 +369,11 @@ bool wall_judge_stands(const struct json *walls, mk_str config)
 	return wall_of(walls, config) != NULL;
 }
 
+mk_str wall_judge_account(const struct json *walls, mk_str config)
+{
+	return json_str_at(wall_of(walls, config), "/impersonate/serviceAccount");
+}
+
 enum wall_verdict wall_judge(const struct wall_question *q, struct arena *a, mk_str *ret_why)
 {
 	const struct json *wall = wall_of(q->walls, q->config);

@@ -30,6 +30,11 @@ enum wall_verdict { WALL_LETS, WALL_REFUSES, WALL_NO_MEMORY };
 /* Is there a wall for the MultiKueueConfig of that name? */
 bool wall_judge_stands(const struct json *walls, mk_str config);
 /*
+ * The ServiceAccount, of each namespace, as which objects of that config are written on workers;
+ * "": the daemon's own account.
+ */
+mk_str wall_judge_account(const struct json *walls, mk_str config);
+/*
  * May the object leave for a worker? 'ret_why' is set with WALL_REFUSES: one clause in 'a' that
  * names the wall, the place in the object, what is there and what is allowed.
  */

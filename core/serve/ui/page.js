@@ -289,7 +289,7 @@ function list(box, params, tools) {
 		},
 		draw(all) {
 			const rows = all.slice(0, 2 * ROWS);
-			fill(box, pager(`Page ${at.stack.length}, ${number(rows.length)} Workloads` + (view.more ? "; looking for more …" : ""),
+			fill(box, pager(`Page ${at.stack.length}, ${number(rows.length)} ${rows.length === 1 ? "Workload" : "Workloads"}` + (view.more ? "; looking for more …" : ""),
 				at.stack.length > 1 && turn(() => at.stack.pop()), found.after && turn(() => at.stack.push(found.after))),
 			rows.length ? table("Workloads", HEADS, rows.map(wlRow)) : empty(view.more ? "None found so far." : "No Workload fits."));
 		},
@@ -356,12 +356,14 @@ function one(box, ns, name) {
 	};
 }
 
+// As Kubernetes writes quantities. Counts are whole up to a million; quotas may be as good as endless.
 function amount(resource, n) {
-	if (resource === "cpu") return number(n / 1000);
-	if (!/memory|storage/.test(resource)) return number(n);
+	const binary = /memory|storage/.test(resource), step = binary ? 1024 : 1000, units = ["", "k", "M", "G", "T", "P"];
 	let unit = 0;
-	for (; unit < 5 && Math.abs(n) >= 1024; unit++) n /= 1024;
-	return n.toLocaleString("en", {maximumFractionDigits: 1}) + ["", " Ki", " Mi", " Gi", " Ti", " Pi"][unit];
+	if (resource === "cpu") n /= 1000;
+	if (!binary && Math.abs(n) < 1e6) return number(n);
+	for (; unit < 5 && Math.abs(n) >= step; unit++) n /= step;
+	return n.toLocaleString("en", {maximumFractionDigits: 1}) + (unit ? " " + units[unit].replace("k", binary ? "K" : "k") + (binary ? "i" : "") : "");
 }
 // What is free in the queue that a clone waits in.
 function there(q) {
