@@ -20,10 +20,11 @@ enum {
 	PLACEMENT_PICK = 20,     /* nominations at a time */
 	PLACEMENT_LABELS = 128,  /* of one cluster */
 	PLACEMENT_REQUESTS = 64, /* resources that a Workload asks for */
-	PLACEMENT_GROUPS = 16,   /* resource groups of a queue */
-	PLACEMENT_TEXT = 1024,   /* bytes of an annotation of the job */
-	PLACEMENT_NEEDS = 16,    /* requirements of one selector */
-	PLACEMENT_FULL = 1000    /* the whole of a share, and the largest weight */
+	PLACEMENT_HOLD = 10,   /* rounds for a clone with quota, or for which others are evicted */
+	PLACEMENT_GROUPS = 16, /* resource groups of a queue */
+	PLACEMENT_TEXT = 1024, /* bytes of an annotation of the job */
+	PLACEMENT_NEEDS = 16,  /* requirements of one selector */
+	PLACEMENT_FULL = 1000  /* the whole of a share, and the largest weight */
 };
 
 /* How a worker could take the Workload, worst first. */

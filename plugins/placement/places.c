@@ -183,8 +183,9 @@ static void read_clone(struct placement *x, mk_val cluster, struct placement_pla
 	p->since_ms = count(x, clone, "/sinceMs");
 	p->quota = x->c->host->boolean(x->c, x->c->host->get(x->c, clone, "/quota"));
 	p->says = mk_str_at(x->c, clone, "/says");
-	/* Kueue: "Pending the preemption of 2 workload(s)" */
-	p->preempting = !p->quota && has(p->says, "Pending the preemption");
+	/* Kueue: "Pending the preemption of 2 workload(s)". One that hangs is none. */
+	p->preempting = !p->quota && p->since_ms < PLACEMENT_HOLD * x->s.round_ms &&
+			has(p->says, "Pending the preemption");
 	p->refuses = !p->quota && !p->preempting && p->says.n > 0;
 }
 

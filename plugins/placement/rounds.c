@@ -6,9 +6,6 @@
  */
 #include "placement.h"
 
-/* So many rounds a clone may have quota, or evict others for it, before more workers are tried. */
-enum { HOLD_ROUNDS = 10 };
-
 static bool is_waiting(const struct placement_place *p)
 {
 	return !p->quota && !p->preempting;
@@ -181,7 +178,7 @@ static bool is_held(const struct placement *x)
 		const struct placement_place *p = &x->p[i];
 
 		if (p->is_listed && p->connected && !is_waiting(p) &&
-		    p->since_ms < HOLD_ROUNDS * x->s.round_ms) {
+		    p->since_ms < PLACEMENT_HOLD * x->s.round_ms) {
 			return true;
 		}
 	}

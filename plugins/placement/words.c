@@ -250,6 +250,8 @@ static void add_kept(struct text *t, const struct placement_place *p)
 		add(t, " (is not connected)");
 	} else if (p->quota) {
 		add(t, " (has quota there)");
+	} else if (p->preempting) {
+		add(t, " (which evicts others for it)");
 	} else if (p->says.n > 0) {
 		add(t, " (");
 		add_cut(t, p->says);
