@@ -41,9 +41,11 @@ static void add(struct arena *a, struct parts *parts, mk_str name, mk_str words)
 		struct part *part = &parts->v[i];
 
 		if (str_eq(part->words, words)) {
-			part->names =
-				arena_printf(a, "%.*s, %.*s", STR_ARG(part->names), STR_ARG(name));
 			part->n++;
+			if (part->names.n <= SUM_MAX) { /* else it does not fit, and is counted */
+				part->names = arena_printf(a, "%.*s, %.*s", STR_ARG(part->names),
+							   STR_ARG(name));
+			}
 			return;
 		}
 	}
