@@ -44,11 +44,11 @@ static void add(struct arena *a, struct parts *parts, mk_str name, mk_str words)
 		struct part *part = &parts->v[i];
 
 		if (str_eq(part->words, words)) {
-			if (part->names.n <= SUM_MAX) { /* else with_parts only counts them */
+			part->n++;
+			if (part->names.n <= SUM_MAX) { /* else it does not fit, and is counted */
 				part->names = arena_printf(a, "%.*s, %.*s", STR_ARG(part->names),
 							   STR_ARG(name));
 			}
-			part->n++;
 			return;
 		}
 	}
