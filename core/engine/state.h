@@ -40,6 +40,7 @@
  *     cordon    clusters taken out           wall       what may leave
  *     topology  delayed topology requests    lost        when to stop waiting
  *     rest      clusters left out            fault       plugins that fail
+ *     field     a part of a large fleet
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */
