@@ -43,6 +43,7 @@
  *     topology  delayed topology requests    lost        when to stop waiting
  *     patience  quota given back          unplaceable  what fits nowhere
  *     rest      clusters left out            fault       plugins that fail
+ *     field     a part of a large fleet
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */

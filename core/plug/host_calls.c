@@ -85,9 +85,12 @@ static size_t host_len(mk_call *call, mk_val v)
 	return hv ? json_len(hv->v) : 0;
 }
 
-/* Walks on from the last element asked for when that is on the way. */
+/* Walks on from the last element asked for when that is on the way, or is the one. */
 static struct json *element(struct host_call *c, const struct json *arr, size_t i)
 {
+	if (c->walk_of == arr && c->walk_next > 0 && i == c->walk_next - 1) {
+		return c->walk.val;
+	}
 	if (c->walk_of != arr || i < c->walk_next) {
 		c->walk_of = arr;
 		c->walk = json_iter(arr);
