@@ -105,10 +105,11 @@ static size_t on_wire(const char *part)
 /* A write in another's name: also when it is sent again. */
 static void test_as(void)
 {
-	struct op op = op_of(OP_CREATE, 1, "w", PRIO_START);
 	struct fake_call *c;
+	struct op op;
 
 	setup();
+	op = op_of(OP_CREATE, 1, "w", PRIO_START);
 	op.as = STR("system:serviceaccount:n:tenant");
 	submit(op);
 	c = fake_find(&f, 1, "POST ");
