@@ -16,7 +16,7 @@ extern struct probe {
 	 * "t": reserved_ms. NULL: nothing is noted.
 	 */
 	const char *at[PROBE_MAX];
-	char got[PROBE_MAX][512]; /* of the last call: "-" absent; lists as "name=value," */
+	char got[PROBE_MAX][1024]; /* of the last call: "-" absent; lists as "name=value," */
 	uint32_t pick[4], n;
 	int64_t wait_ms;
 	unsigned calls;

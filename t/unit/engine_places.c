@@ -70,6 +70,21 @@ static void the_job(void)
 	w_free(w);
 }
 
+/* A patch by which a clone waits with 1,000 digits, and why at their end. */
+static const char *long_wait(void)
+{
+	static char text[2048];
+	size_t n = (size_t)snprintf(text, sizeof(text),
+				    "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\","
+				    "\"status\":\"False\",\"message\":\"");
+
+	for (size_t i = 0; i < 1000; i++) {
+		text[n++] = (char)('0' + i % 10);
+	}
+	snprintf(text + n, sizeof(text) - n, ". Pending the preemption of 2 workload(s)\"}]}}");
+	return text;
+}
+
 static void our_clone(void)
 {
 	struct world *w = place_world(2);
@@ -93,6 +108,11 @@ static void our_clone(void)
 	w_settle(w);
 	is_str(probe.got[2], "insufficient quota for cpu", "why not, in the worker's words");
 	is_str(probe.got[4], "0", "none of ours runs there");
+	w_patch(w, o, long_wait());
+	w_settle(w);
+	ok(strncmp(probe.got[2], "0123456789", 10) == 0 && strlen(probe.got[2]) <= 512 &&
+		   strstr(probe.got[2], "8 ... ") && strstr(probe.got[2], "Pending the preemption"),
+	   "long words: their beginning and their end");
 	w_apply(w, o, "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA "]}");
 	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
 	w_settle(w);

@@ -120,6 +120,21 @@ static void draw_owner(struct draw *d, const struct json *obj)
 	flag(d, F_OWNED, true);
 }
 
+/* Kueue ends a long message with what matters most: whether the clone waits for preemption. */
+static mk_str both_ends(struct arena *a, mk_str s)
+{
+	const size_t last = MAX_WAITS / 4;
+	mk_str end = str_sub(s, s.n > last ? s.n - last : 0, last);
+
+	while (end.n > 0 && ((unsigned char)*end.p & 0xc0) == 0x80) {
+		end = str_sub(end, 1, end.n - 1); /* not within a character */
+	}
+	return s.n <= MAX_WAITS
+		       ? s
+		       : arena_printf(a, "%.*s ... %.*s", STR_ARG(str_cut(s, MAX_WAITS - last - 5)),
+				      STR_ARG(end));
+}
+
 static void draw_conditions(struct draw *d, const struct json *conditions)
 {
 	struct json_iter it = json_iter(conditions);
@@ -130,7 +145,7 @@ static void draw_conditions(struct draw *d, const struct json *conditions)
 
 		if (!is_true(it.val)) {
 			if (d->env->remote && str_is(type, "QuotaReserved")) {
-				d->f.s[S_MESSAGE] = str_cut(message, MAX_WAITS);
+				d->f.s[S_MESSAGE] = both_ends(d->a, message);
 				flag(d, F_NEVER_FITS, facts_never_fits(message, d->spec));
 			}
 			continue;
