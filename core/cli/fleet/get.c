@@ -312,9 +312,10 @@ static const struct cli_place get_places[] = {
 	{"", "workloads|clusters|plugins"},
 	{"cluster", "CLUSTER"},
 	{"queue", "QUEUE"},
-	{"phase", "Unknown|NotOurs|Deleting|Finished|NoAdapter|Rejected|Inactive|Evicted|"
-		  "WaitsForQuota|Retry|Won|JobMissing|JobNotManaged|WaitsForOtherChecks|"
-		  "ConfigMissing|DispatcherMissing|PluginFault|BreakerOpen|NotNominated|Racing"},
+	{"phase",
+	 "Unknown|NotOurs|Deleting|Finished|NoAdapter|Rejected|Inactive|Evicted|"
+	 "WaitsForQuota|Retry|Won|JobMissing|JobNotManaged|WaitsForOtherChecks|"
+	 "ConfigMissing|DispatcherMissing|PluginFault|BreakerOpen|Unplaceable|NotNominated|Racing"},
 	{.of = NULL}};
 
 const struct cli_command cli_get_rows = {

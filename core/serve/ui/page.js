@@ -5,9 +5,9 @@
 const POLL_MS = 3000, SOON_MS = 300, BACKOFF_MAX_MS = 30000, ANSWER_MS = 10000, ROWS = 100, LOOKS = 5, FIRST = 10;
 const PHASES = ["Racing", "NotNominated", "WaitsForQuota", "WaitsForOtherChecks", "Won", "Evicted", "Retry",
 	"Rejected", "Inactive", "JobMissing", "JobNotManaged", "NoAdapter", "ConfigMissing",
-	"DispatcherMissing", "BreakerOpen", "PluginFault", "NotOurs", "Finished", "Deleting", "Unknown"];
+	"DispatcherMissing", "Unplaceable", "BreakerOpen", "PluginFault", "NotOurs", "Finished", "Deleting", "Unknown"];
 const GOOD = ["Connected", "JobRuns", "JobEnded", "Admitted", "Won", "Finished", "Ready"];
-const BAD = ["NotConnected", "WinnerNotConnected", "JobRefused", "Rejected", "BreakerOpen", "KindRefused", "ForeignObject"];
+const BAD = ["NotConnected", "WinnerNotConnected", "JobRefused", "Rejected", "BreakerOpen", "Unplaceable", "KindRefused", "ForeignObject"];
 const OVER = ["Finished", "Deleting", "NotOurs"];
 const by = id => document.getElementById(id);
 const main = by("main");
