@@ -162,10 +162,11 @@ static void worker_rules(const struct config *c, const struct plug *p, struct bu
 			 "through its status\n"));
 	rule(out, NAME_GROUP, "workloads", "get, list, watch, create, delete, patch");
 	rule(out, NAME_GROUP, "workloads/status", "patch");
-	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION] || wants_facts(p)) {
+	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION] || wants_facts(p) ||
+	    c->multikueue.quota_trees != CONFIG_TREES_OFF) {
 		buf_add(out,
-			STR("# how queues stand: for quota automation, and for dispatchers that "
-			    "ask for it\n"));
+			STR("# how queues stand: for quota automation, for capacityFrom of queue "
+			    "trees, and for\n# dispatchers that ask for it\n"));
 		rule(out, NAME_GROUP, "clusterqueues, localqueues", "get, list, watch");
 	}
 	if (plug_n_adapters(p) > 0) {

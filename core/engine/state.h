@@ -18,6 +18,7 @@
  *     clusters  numbers, memory, conditions  source      kubeconfigs and links
  *     profile   ClusterProfiles              watches     watches that depend on use
  *     check     AdmissionChecks              autoquota   quotas of the manager
+ *     workers   what sums of quota need
  *
  *   answers/    what operators are told
  *     why       reasons                      answers    about workloads
@@ -447,6 +448,7 @@ struct engine {
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
 	bool facts_wanted; /* a dispatcher wants facts: queues of workers are watched */
+	bool sums_wanted;  /* the same for another part: engine_want_queues */
 	bool started;
 	/*
 	 * Monotonic ms of the first step, or of the last one that saw the wall clock set: a grace

@@ -11,6 +11,13 @@
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
+/* Its owner gave the quota of the root of a tree of parents away by an annotation on it. */
+static bool is_from_workers(const struct trees_unit *u, enum api_kind kind, mk_str name)
+{
+	return u->parents && u->judged.capacity != NULL && kind == API_QUEUE &&
+	       str_eq(name, u->name);
+}
+
 void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb,
 		enum api_kind kind, mk_str name, struct json *body)
 {
@@ -32,7 +39,8 @@ void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb
 		.kind = kind,
 		.tree = u != NULL ? u->name : STR(""),
 		.name = name,
-		.force = u != NULL && u->force && verb == TREES_APPLY,
+		.force = u != NULL && verb == TREES_APPLY &&
+			 (u->force || is_from_workers(u, kind, name)),
 		.body = body,
 	};
 }
@@ -150,6 +158,26 @@ static bool sort_trees(struct trees_work *w)
 	return v != NULL;
 }
 
+/* Trees whose total is that of workers have it from here on as if it were written there. */
+static bool put_totals(struct trees_work *w)
+{
+	for (size_t i = 0; w->in->capacities != NULL && i < w->in->n; i++) {
+		struct json *o = w->clean[i];
+		bool queue = trees_is(o, API_QUEUE);
+		const struct trees_capacity *c =
+			queue || trees_is(o, API_TREE)
+				? trees_capacity_get(w->in->capacities, queue,
+						     json_str_at(o, "/metadata/name"))
+				: NULL;
+
+		w->clean[i] = c != NULL ? trees_capacity_apply(w->a, c, o) : o;
+		if (!w->clean[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* ClusterQueues are copied, because compile_source changes them; the others are not changed. */
 static enum mk_code read_objects(struct trees_work *w, struct mk_err *err)
 {
@@ -175,7 +203,10 @@ static enum mk_code read_objects(struct trees_work *w, struct mk_err *err)
 	if (!good || !sort_trees(w)) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	return compile_source(w->a, w->clean, w->in->n, err);
+	if (compile_source(w->a, w->clean, w->in->n, err) != ERR_OK) {
+		return ERR_NO_MEMORY;
+	}
+	return put_totals(w) ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -253,6 +284,7 @@ static enum mk_code judge(struct trees_work *w, const struct api_model *m, struc
 	u->judged.compiled = &u->compiled;
 	u->active = u->compiled.reasons.n == 0;
 	w->out->n_inexpressible += u->active ? 0 : 1;
+	u->active = u->active && (!u->judged.capacity || u->judged.capacity->known);
 	return code;
 }
 
@@ -275,6 +307,8 @@ static enum mk_code judge_all(struct trees_work *w, struct mk_err *err)
 	find_refusals(w);
 	for (size_t i = 0; code == ERR_OK && i < w->n; i++) {
 		find_mode(w, &w->units[i]);
+		w->units[i].judged.capacity = trees_capacity_get(
+			w->in->capacities, w->units[i].parents, w->units[i].name);
 	}
 	for (size_t i = 0; code == ERR_OK && i < models.n; i++) {
 		code = judge(w, &models.v[i], err);

@@ -18,6 +18,7 @@
 #include "core/quota/api.h"
 #include "core/quota/compile.h"
 #include "core/quota/validate.h"
+#include "core/trees/capacity.h"
 
 /* The field manager of Cohorts, ClusterQueues and finalizers, and that of status. */
 #define TREES_FIELD_MANAGER "multikueue-quotatrees"
@@ -53,6 +54,7 @@ struct trees_input {
 	bool settled;
 	const struct trees_refusal *refusals;
 	size_t n_refusals;
+	const struct trees_capacities *capacities; /* NULL: no tree has its total from workers */
 	int64_t wall_ms;
 };
 
@@ -67,7 +69,11 @@ struct trees_write {
 	enum api_kind kind; /* API_QUEUE, API_COHORT, API_TREE, API_STATUS */
 	mk_str tree;        /* whose: of the ClusterQuotaTree, or of the root; "" of API_STATUS */
 	mk_str name;
-	bool force; /* of TREES_APPLY: the tree has TREES_TAKE_OVER */
+	/*
+	 * Of TREES_APPLY: the tree has TREES_TAKE_OVER, or it is the root whose quota its owner
+	 * wants from workers.
+	 */
+	bool force;
 	struct json *body;
 };
 

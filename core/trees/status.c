@@ -108,7 +108,7 @@ static struct json *make_status(struct arena *a, const struct trees_judged *j,
 		trees_lists(a, j, usage, status);
 	}
 	trees_conditions(a, j, usage, conditions);
-	for (size_t i = 0; i < TREES_CONDITIONS; i++) {
+	for (size_t i = 0; i < TREES_CONDITIONS && conditions[i].type != NULL; i++) {
 		json_add(a, list, condition(a, j, &conditions[i], generation, wall_ms));
 	}
 	json_set(a, status, STR("conditions"), list);

@@ -24,7 +24,8 @@ struct trees_judged {
 	bool engine;                     /* enforcement: Engine, which nothing does */
 	/* Nothing is left to be written for it, deletions aside. */
 	bool written;
-	const struct trees_refusal *refusal; /* or NULL */
+	const struct trees_refusal *refusal;   /* or NULL */
+	const struct trees_capacity *capacity; /* NULL: its total is its own */
 };
 
 /* What each queue uses, from the statuses of leaves up. */

@@ -20,10 +20,12 @@ bool watches_is_labelled(cluster_id c, uint16_t kind);
 /* The label selector of the watch, "" = none; in the step's arena. */
 mk_str watches_selector(const struct engine *e, cluster_id c, uint16_t kind);
 /*
- * Opens the watches on a cluster's queues: a worker's when a dispatcher or the quota automation
- * needs them, the manager's as engine_reads_queues says.
+ * Opens the watches on a cluster's queues: a worker's when a dispatcher, the quota automation or
+ * engine_want_queues needs them, the manager's as engine_reads_queues says.
  */
 void watches_queues(struct engine *e, struct cluster *c);
+/* Opens or closes those of all workers: what needs them has changed. */
+void watches_queues_again(struct engine *e);
 /* Sends an Event, once, that a worker's queues cannot be read. */
 void watches_tell_queues(struct engine *e, struct cluster *c);
 /*
