@@ -6,9 +6,6 @@
 
 #include "core/quota/compile_source.h"
 
-/* The version of ClusterQuotaTrees and ClusterQueueTrees. */
-#define TREE_API NAME_GROUP "/v1alpha1"
-
 /* --- writes ----------------------------------------------------------------------------------- */
 
 /* Its owner gave the quota of the root of a tree of parents away by an annotation on it. */
@@ -102,7 +99,7 @@ bool trees_has_finalizer(const struct json *tree)
 
 void trees_emit_finalizer(struct trees_work *w, struct trees_unit *u, bool with)
 {
-	struct json *body = trees_body(w->a, TREE_API, API_TREE, u->name, u->top);
+	struct json *body = trees_body(w->a, TREES_API, API_TREE, u->name, u->top);
 	struct json *list = json_new_arr(w->a);
 
 	json_add(w->a, list, json_new_str(w->a, STR(TREES_FINALIZER)));
@@ -363,9 +360,10 @@ static void write_status(struct trees_work *w, struct trees_unit *u)
 	struct trees_usage *usage = u->wrong || !j->model ? NULL : trees_usage(w->a, j);
 	struct json *body = NULL;
 
+	u->usage = usage;
 	if (usage != NULL) {
 		trees_figures(j, usage, w->out);
-	} else if (!u->wrong) {
+	} else if (!u->wrong && (j->model != NULL || u->host.n == 0)) {
 		w->a->failed = w->a->failed || j->model != NULL;
 		return;
 	}
@@ -375,42 +373,6 @@ static void write_status(struct trees_work *w, struct trees_unit *u)
 	if (body != NULL) {
 		trees_emit(w, u, TREES_STATUS, API_TREE, u->name, body);
 	}
-}
-
-/* Is that the status which the object has? No list of trees is an empty one. */
-static bool same_status(const struct json *want, const struct json *have)
-{
-	return json_equal(want, have) ||
-	       (json_len(json_get(want, "trees")) == 0 && json_len(json_get(have, "trees")) == 0 &&
-		!json_get(have, "truncated"));
-}
-
-/* ClusterQueueTree "default". */
-static void write_hierarchy(struct trees_work *w)
-{
-	struct json *status = api_status(w->a, w->all);
-	const struct json *live = NULL;
-	struct json *body;
-	mk_str name = STR("default");
-
-	for (size_t i = 0; i < w->in->n; i++) {
-		const struct json *o = w->in->objects[i];
-
-		if (trees_is(o, API_STATUS) && str_eq(json_str_at(o, "/metadata/name"), name)) {
-			live = o;
-		}
-	}
-	if (live != NULL ? same_status(status, json_get(live, "status"))
-			 : json_len(json_get(status, "trees")) == 0) {
-		return;
-	}
-	if (!live) {
-		trees_emit(w, NULL, TREES_APPLY, API_STATUS, name,
-			   trees_body(w->a, TREE_API, API_STATUS, name, NULL));
-	}
-	body = trees_body(w->a, TREE_API, API_STATUS, name, NULL);
-	json_set(w->a, body, STR("status"), status);
-	trees_emit(w, NULL, TREES_STATUS, API_STATUS, name, body);
 }
 
 /* --- the pass --------------------------------------------------------------------------------- */
@@ -449,7 +411,7 @@ enum mk_code trees_pass(struct arena *a, const struct trees_input *in, struct tr
 		for (size_t i = 0; i < w->n; i++) {
 			write_status(w, &w->units[i]);
 		}
-		write_hierarchy(w);
+		trees_write_hierarchy(w);
 	}
 	if (code == ERR_OK && arena_failed(a)) {
 		code = err_set(err, ERR_NO_MEMORY, "out of memory");

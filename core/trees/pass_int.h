@@ -8,6 +8,9 @@
 
 #include "core/trees/status.h"
 
+/* The version of ClusterQuotaTrees and ClusterQueueTrees. */
+#define TREES_API NAME_GROUP "/v1alpha1"
+
 struct trees_unit {
 	mk_str name;            /* of the ClusterQuotaTree, or of the root */
 	const struct json *top; /* the ClusterQuotaTree, or the root's ClusterQueue; or NULL */
@@ -20,7 +23,8 @@ struct trees_unit {
 	size_t n_errors, size_errors;
 	struct trees_judged judged; /* without a model: wrong, or grafted */
 	struct compiled compiled;
-	bool active; /* compiled and to be written */
+	bool active;                     /* compiled and to be written */
+	const struct trees_usage *usage; /* of the status; NULL: wrong, or grafted */
 	/* Cohorts and ClusterQueues that matter to its plan. */
 	struct json **near;
 	size_t n_near, size_near;
@@ -67,6 +71,9 @@ void trees_remove(struct trees_work *w, struct trees_unit *u);
 void trees_release(struct trees_work *w, struct trees_unit *u, const struct json *queue);
 /* Deletes Cohorts of 'u', the lowest first, that nothing is in. Returns how many stay. */
 size_t trees_delete_cohorts(struct trees_work *w, struct trees_unit *u, struct json **v, size_t n);
+
+/* hierarchy.c: writes the status of ClusterQueueTree "default", after those of the trees. */
+void trees_write_hierarchy(struct trees_work *w);
 
 /* pass.c: appends a write. */
 void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb,

@@ -132,3 +132,19 @@ struct json *trees_status(struct arena *a, const struct trees_judged *j,
 	json_set(a, body, STR("status"), status);
 	return arena_failed(a) ? NULL : body;
 }
+
+struct json *trees_status_of_parents(struct arena *a, const struct trees_judged *j,
+				     const struct json *root, const struct trees_usage *usage,
+				     const struct json *old, int64_t wall_ms)
+{
+	struct trees_judged judged = *j;
+	struct json *live = json_new_obj(a);
+	struct json *meta = json_new_obj(a);
+
+	/* As a ClusterQuotaTree of the root's generation with that status would be. */
+	json_set_int(a, meta, "generation", json_int(json_at(root, "/metadata/generation"), 0));
+	json_set(a, live, STR("metadata"), meta);
+	json_set(a, live, STR("status"), json_dup(a, old));
+	judged.live = live;
+	return make_status(a, &judged, usage, wall_ms);
+}

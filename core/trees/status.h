@@ -42,6 +42,14 @@ struct trees_usage *trees_usage(struct arena *a, const struct trees_judged *j);
 struct json *trees_status(struct arena *a, const struct trees_judged *j,
 			  const struct trees_usage *usage, int64_t wall_ms);
 
+/*
+ * The same of a tree of parents, for its entry in the status of ClusterQueueTree "default", also
+ * when it says nothing new: 'root' is the ClusterQueue (or NULL), 'old' the live entry (or NULL).
+ */
+struct json *trees_status_of_parents(struct arena *a, const struct trees_judged *j,
+				     const struct json *root, const struct trees_usage *usage,
+				     const struct json *old, int64_t wall_ms);
+
 /* Appends the figures of the tree to plan->figures, which has room for quota_n_nodes * n_frs. */
 void trees_figures(const struct trees_judged *j, const struct trees_usage *usage,
 		   struct trees_plan *plan);

@@ -111,7 +111,7 @@ static void hostile(void)
 	begin(&w, 1);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		objects_put(&w.a, w.docs, "/0/spec/capacityFrom", bad[i]);
-		good = look(&w) == NULL && good;
+		good = !look(&w) && good;
 	}
 	ok(good, "a tree whose capacityFrom cannot be read has no total from workers");
 	objects_put(&w.a, w.docs, "/0/spec/capacityFrom",

@@ -398,7 +398,9 @@ static void grafts(void)
 	put(guest);
 	ok(run_to_end(&s), "a tree with a grafted one is made");
 	is_str(field("ClusterQueue/k1", "/spec/cohortName").p, "t.k", "as one tree");
-	is_str(next_text(&s, true), "status ClusterQuotaTree/t written\n", "and read back as two");
+	is_str(next_text(&s, true),
+	       "status ClusterQuotaTree/g not written\nstatus ClusterQuotaTree/t written\n",
+	       "and read back as two, each with a status");
 	put(TREE("g", "", "  graftAt: {tree: t, node: a}\n",
 		 "    k: {policy: capacity, weightedQuotas: [{name: k1, minWeight: 1}]}\n"));
 	is_str(next_text(&s, true),

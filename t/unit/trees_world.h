@@ -79,6 +79,18 @@ struct json *trees_status(struct arena *in, const struct trees_judged *j,
 	return body;
 }
 
+struct json *trees_status_of_parents(struct arena *in, const struct trees_judged *j,
+				     const struct json *root, const struct trees_usage *usage,
+				     const struct json *old, int64_t wall_ms)
+{
+	(void)j;
+	(void)root;
+	(void)usage;
+	(void)old;
+	(void)wall_ms;
+	return json_new_obj(in);
+}
+
 void trees_figures(const struct trees_judged *j, const struct trees_usage *usage,
 		   struct trees_plan *plan)
 {
