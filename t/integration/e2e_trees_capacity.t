@@ -8,7 +8,6 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
 . t/integration/lib.sh
 need curl jq
-diag() { echo "#   $1"; }
 KUEUE=/apis/kueue.x-k8s.io/v1beta2
 TREES=/apis/kueue.x-k8s.io/v1alpha1
 
