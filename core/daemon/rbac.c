@@ -108,6 +108,7 @@ static void tree_rules(const struct config *c, struct buf *out)
 	buf_add(out, STR("# queue trees: what they are made of, and their status\n"));
 	rule(out, NAME_GROUP, "clusterquotatrees, clusterqueuetrees, localqueues, resourceflavors",
 	     "list, watch");
+	rule(out, "scheduling.x-k8s.io", "elasticquotas", "list, watch");
 	rule(out, NAME_GROUP, "clusterqueuetrees", "create, patch");
 	rule(out, NAME_GROUP, "clusterquotatrees/status, clusterqueuetrees/status", "patch");
 	if (mode == CONFIG_TREES_COMPILE) {

@@ -234,7 +234,7 @@ static enum mk_code find_totals(struct trees_thread *t, struct arena *a,
 
 /* From what is known to writes; everything in 'a'. */
 static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct trees_snapshot *s,
-			 struct trees_plan *ret, struct mk_err *err)
+			 enum trees_service elastic, struct trees_plan *ret, struct mk_err *err)
 {
 	struct trees_input in = {.mode = t->o.mode == CONFIG_TREES_COMPILE ? TREES_COMPILE
 									   : TREES_OBSERVE,
@@ -251,6 +251,7 @@ static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct t
 		return code;
 	}
 	in.capacities = &totals;
+	in.elastic = elastic;
 	in.settled = is_settled(t, objects, in.n);
 	in.refusals =
 		trees_memo_refusals(&t->memo, a, objects, in.n, clock_mono_ms(), &in.n_refusals);
@@ -261,6 +262,7 @@ static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct t
 static void pass(struct trees_thread *t)
 {
 	int64_t began = clock_mono_ms(), took;
+	enum trees_service elastic;
 	struct trees_snapshot *s;
 	struct trees_plan p = {.n = 0};
 	struct mk_err err = {.code = ERR_NO_MEMORY, .msg = "out of memory"};
@@ -268,9 +270,12 @@ static void pass(struct trees_thread *t)
 
 	t->again_ms = INT64_MAX;
 	t->passed = trees_store_version(t->store);
+	elastic = trees_store_service(t->store, API_ELASTIC);
 	s = trees_store_snapshot(t->store);
+	/* Of another moment than the snapshot it would say what is not so. */
+	elastic = trees_store_version(t->store) == t->passed ? elastic : TREES_AWAITED;
 	arena_init(&a, PASS_MAX);
-	if (!s || plan(t, &a, s, &p, &err) != ERR_OK) {
+	if (!s || plan(t, &a, s, elastic, &p, &err) != ERR_OK) {
 		log_write(LOG_ERROR, "daemon", "a pass over the queue trees failed; trying again",
 			  LOG_ERR(&err), LOG_END);
 		look_again(t, clock_mono_ms() + RETRY_MAX_MS);

@@ -223,28 +223,37 @@ static void find_mode(struct trees_work *w, struct trees_unit *u)
 }
 
 /*
- * ElasticQuotas are not watched: a flavor that one caps would count as empty, and all that has
+ * Where ElasticQuotas cannot be read, a flavor that one caps would count as empty, and all that has
  * quota of it would lose it.
  */
-static void refuse_elastic(struct trees_work *w, struct trees_unit *u, const struct api_model *m)
+static void refuse_elastic(struct trees_work *w, struct trees_unit *u, const struct api_flavor *f)
 {
-	for (size_t i = 0; i < w->set->n_flavors; i++) {
+	mk_str text;
+
+	if (w->in->elastic == TREES_AWAITED) {
+		u->unsure = true;
+		return;
+	}
+	text = arena_printf(
+		w->a,
+		"flavor %.*s has a relatedElasticQuota (%.*s), and the API server does "
+		"not serve ElasticQuotas, or not to multikueued: install their CRD, grant "
+		"the right to list and watch them, or take the reference away",
+		STR_ARG(f->name), STR_ARG(f->elastic.v));
+	trees_refuse(w, u, arena_printf(w->a, "ResourceFlavor/%.*s", STR_ARG(f->name)),
+		     "RelatedElasticQuota", text.p != NULL ? text.p : "");
+}
+
+static void check_elastic(struct trees_work *w, struct trees_unit *u, const struct api_model *m)
+{
+	for (size_t i = 0; w->in->elastic != TREES_SERVED && i < w->set->n_flavors; i++) {
 		const struct api_flavor *f = w->set->flavors[i];
-		mk_str text;
 
 		for (size_t k = 0; f->elastic.set && k < m->desc.n_frs; k++) {
-			if (!str_eq(m->desc.frs[k].flavor, f->name)) {
-				continue;
+			if (str_eq(m->desc.frs[k].flavor, f->name)) {
+				refuse_elastic(w, u, f);
+				return;
 			}
-			text = arena_printf(w->a,
-					    "flavor %.*s has a relatedElasticQuota (%.*s), which "
-					    "the controller does not read: say the total in "
-					    "resourceGroup, and take the reference away",
-					    STR_ARG(f->name), STR_ARG(f->elastic.v));
-			trees_refuse(w, u,
-				     arena_printf(w->a, "ResourceFlavor/%.*s", STR_ARG(f->name)),
-				     "RelatedElasticQuota", text.p != NULL ? text.p : "");
-			return;
 		}
 	}
 }
@@ -276,12 +285,12 @@ static enum mk_code judge(struct trees_work *w, const struct api_model *m, struc
 	if (u->judged.mode != TREES_COMPILE || u->deleted) {
 		return ERR_OK;
 	}
-	refuse_elastic(w, u, m);
+	check_elastic(w, u, m);
 	code = compile_tree(w->a, m, q, &u->compiled, err);
 	u->judged.compiled = &u->compiled;
 	u->active = u->compiled.reasons.n == 0;
 	w->out->n_inexpressible += u->active ? 0 : 1;
-	u->active = u->active && (!u->judged.capacity || u->judged.capacity->known);
+	u->active = u->active && !u->unsure && (!u->judged.capacity || u->judged.capacity->known);
 	return code;
 }
 
@@ -326,7 +335,7 @@ static enum mk_code write_all(struct trees_work *w, struct mk_err *err)
 	for (size_t i = 0; code == ERR_OK && i < w->n; i++) {
 		struct trees_unit *u = &w->units[i];
 
-		if (u->judged.refusal != NULL) {
+		if (u->judged.refusal != NULL || u->unsure) {
 			continue;
 		}
 		if (u->deleted) {
@@ -363,6 +372,9 @@ static void write_status(struct trees_work *w, struct trees_unit *u)
 	u->usage = usage;
 	if (usage != NULL) {
 		trees_figures(j, usage, w->out);
+		if (u->unsure) {
+			return;
+		}
 	} else if (!u->wrong && (j->model != NULL || u->host.n == 0)) {
 		w->a->failed = w->a->failed || j->model != NULL;
 		return;

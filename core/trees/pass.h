@@ -19,6 +19,7 @@
 #include "core/quota/compile.h"
 #include "core/quota/validate.h"
 #include "core/trees/capacity.h"
+#include "core/trees/store.h"
 
 /* The field manager of Cohorts, ClusterQueues and finalizers, and that of status. */
 #define TREES_FIELD_MANAGER "multikueue-quotatrees"
@@ -54,6 +55,8 @@ struct trees_input {
 	bool settled;
 	const struct trees_refusal *refusals;
 	size_t n_refusals;
+	/* Of ElasticQuotas: is one that is not among 'objects' not there? */
+	enum trees_service elastic;
 	const struct trees_capacities *capacities; /* NULL: no tree has its total from workers */
 	int64_t wall_ms;
 };

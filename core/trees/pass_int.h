@@ -23,7 +23,8 @@ struct trees_unit {
 	size_t n_errors, size_errors;
 	struct trees_judged judged; /* without a model: wrong, or grafted */
 	struct compiled compiled;
-	bool active;                     /* compiled and to be written */
+	bool active; /* compiled and to be written */
+	bool unsure; /* what it depends on is not known yet: nothing is said of it either */
 	const struct trees_usage *usage; /* of the status; NULL: wrong, or grafted */
 	/* Cohorts and ClusterQueues that matter to its plan. */
 	struct json **near;

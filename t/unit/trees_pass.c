@@ -178,11 +178,23 @@ static void elastic_quotas(void)
 	ok(run_to_end(&s), "a tree is made");
 	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f, "
 	    "annotations: {kueue.x-k8s.io/related-elastic-quota: ns/e}}\n");
+	elastic = TREES_AWAITED;
+	is_str(next_text(&s, true), "", "whether an ElasticQuota is there is not known: nothing");
+	elastic = TREES_UNSERVED;
 	is_str(next_text(&s, true),
 	       "status ClusterQuotaTree/t RelatedElasticQuota ResourceFlavor/f: flavor f has a "
-	       "relatedElasticQuota (ns/e), which the controller does not read: say the total in "
-	       "resourceGroup, and take the reference away\n",
+	       "relatedElasticQuota (ns/e), and the API server does not serve ElasticQuotas, or "
+	       "not to multikueued: install their CRD, grant the right to list and watch them, or "
+	       "take the reference away\n",
 	       "a flavor that an ElasticQuota caps is not taken for empty: quotas stay");
+	elastic = TREES_SERVED;
+	put("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: e, "
+	    "namespace: ns}\nspec: {max: {cpu: 4}}\n");
+	ok(run_to_end(&s), "its maximum caps the flavor");
+	is_str(field("ClusterQueue/r", "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota")
+		       .p,
+	       "4", "... of the whole tree");
+	elastic = TREES_UNSERVED;
 	arena_done(&a);
 }
 

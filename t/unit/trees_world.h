@@ -31,6 +31,7 @@ struct server {
 };
 
 static struct arena a;
+static enum trees_service elastic = TREES_UNSERVED; /* of ElasticQuotas */
 
 /* --- statuses --------------------------------------------------------------------------------- */
 
@@ -273,6 +274,7 @@ static inline enum mk_code pass_over(struct server *s, enum trees_mode mode, boo
 				 .n = s->n,
 				 .mode = mode,
 				 .settled = settled,
+				 .elastic = elastic,
 				 .refusals = refusals,
 				 .n_refusals = n};
 
