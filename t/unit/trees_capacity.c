@@ -203,6 +203,36 @@ static void parents(void)
 	end(&w);
 }
 
+/* For those who read a cluster without its workers. */
+static void restored(void)
+{
+	struct world w;
+	struct json *tree;
+
+	begin(&w, 1);
+	tree = json_elem(w.docs, 0);
+	ok(api_totals_restore(&w.a, tree), "a tree without a status");
+	is_str(json_write(&w.a, json_at(tree, "/spec/resourceGroup/flavors/0/resources")).p,
+	       "[{\"name\":\"cpu\",\"nominalQuota\":1},{\"name\":\"memory\",\"nominalQuota\":0}]",
+	       "... keeps what it says");
+	objects_put(&w.a, w.docs, "/0/status",
+		    "{\"total\":[{\"name\":\"near\",\"resources\":[{\"name\":\"cpu\",\"total\":"
+		    "\"1500m\"},{\"name\":\"memory\",\"total\":[]}]},7,{\"resources\":8}]}");
+	ok(api_totals_restore(&w.a, tree), "one with a status, half of which cannot be read");
+	is_str(json_write(&w.a, json_at(tree, "/spec/resourceGroup/flavors/0/resources")).p,
+	       "[{\"name\":\"cpu\",\"nominalQuota\":\"1500m\"},{\"name\":\"memory\","
+	       "\"nominalQuota\":0}]",
+	       "... has the totals that it says");
+	objects_put(&w.a, w.docs, "/0/spec/capacityFrom", NULL);
+	objects_put(&w.a, w.docs, "/0/status/total/0/resources/0/total", "\"9\"");
+	api_totals_restore(&w.a, json_elem(w.docs, 0));
+	is_str(json_write(&w.a, json_at(json_elem(w.docs, 0),
+					"/spec/resourceGroup/flavors/0/resources/0"))
+		       .p,
+	       "{\"name\":\"cpu\",\"nominalQuota\":\"1500m\"}", "a total of its own stays");
+	end(&w);
+}
+
 /* What a pass makes of it. */
 static void passes(void)
 {
@@ -265,6 +295,7 @@ int main(void)
 	hostile();
 	memory();
 	parents();
+	restored();
 	passes();
 	return done_testing();
 }
