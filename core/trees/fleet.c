@@ -31,12 +31,14 @@ struct side {
 struct worker {
 	uint32_t id;
 	struct side sides[TREES_SIDES];
+	bool named; /* by the last trees_fleet_set */
 	struct worker *next;
 };
 
 struct trees_fleet {
 	pthread_mutex_t lock; /* of all that follows but 'version' */
 	struct worker *workers;
+	struct map by_id;      /* the same, by the bytes of 'id' */
 	struct arena arena[2]; /* of 'now', and of the one before */
 	unsigned turn;
 	struct trees_workers now;
@@ -65,6 +67,7 @@ struct trees_fleet *trees_fleet_new(void)
 
 	if (f) {
 		pthread_mutex_init(&f->lock, NULL);
+		map_init(&f->by_id);
 		arena_init(&f->arena[0], LOOK_MAX);
 		arena_init(&f->arena[1], LOOK_MAX);
 		atomic_init(&f->version, 1);
@@ -97,20 +100,21 @@ void trees_fleet_free(struct trees_fleet *f)
 		f->workers = w->next;
 		free_worker(w);
 	}
+	map_done(&f->by_id);
 	arena_done(&f->arena[0]);
 	arena_done(&f->arena[1]);
 	pthread_mutex_destroy(&f->lock);
 	mk_free(f);
 }
 
+static mk_str id_key(const uint32_t *id)
+{
+	return (mk_str){(const char *)id, sizeof(*id)};
+}
+
 static struct worker *find(const struct trees_fleet *f, uint32_t id)
 {
-	struct worker *w = f->workers;
-
-	while (w && w->id != id) {
-		w = w->next;
-	}
-	return w;
+	return map_get(&f->by_id, id_key(&id));
 }
 
 static struct worker *find_or_make(struct trees_fleet *f, uint32_t id)
@@ -121,6 +125,10 @@ static struct worker *find_or_make(struct trees_fleet *f, uint32_t id)
 		return w;
 	}
 	w = mk_calloc(1, sizeof(*w));
+	if (w && !map_put(&f->by_id, id_key(&id), w)) {
+		mk_free(w);
+		w = NULL;
+	}
 	if (w) {
 		w->id = id;
 		map_init(&w->sides[0].items);
@@ -411,8 +419,12 @@ static bool same_list(const mk_str *x, size_t n, const mk_str *y, size_t m)
 	return same;
 }
 
-static const struct trees_worker *named(const struct trees_workers *w, mk_str name)
+/* 'at': where it is likely to be. */
+static const struct trees_worker *named(const struct trees_workers *w, mk_str name, size_t at)
 {
+	if (at < w->n_workers && str_eq(w->workers[at].name, name)) {
+		return &w->workers[at];
+	}
 	for (size_t i = 0; i < w->n_workers; i++) {
 		if (str_eq(w->workers[i].name, name)) {
 			return &w->workers[i];
@@ -426,7 +438,7 @@ static void keep_times(const struct trees_workers *old, struct trees_workers *no
 {
 	for (size_t i = 0; i < now->n_workers; i++) {
 		struct trees_worker *w = &now->workers[i];
-		const struct trees_worker *was = named(old, w->name);
+		const struct trees_worker *was = named(old, w->name, i);
 
 		if (was && was->hidden_ms != INT64_MAX && w->hidden_ms != INT64_MAX) {
 			w->hidden_ms = was->hidden_ms;
@@ -461,17 +473,24 @@ static void forget(struct trees_fleet *f)
 {
 	struct worker **at = &f->workers;
 
+	for (struct worker *w = f->workers; w; w = w->next) {
+		w->named = false;
+	}
+	for (size_t i = 0; i < f->now.n_workers; i++) {
+		struct worker *w = find(f, f->now.workers[i].id);
+
+		if (w) {
+			w->named = true;
+		}
+	}
 	while (*at) {
 		struct worker *w = *at;
-		bool found = false;
 
-		for (size_t i = 0; i < f->now.n_workers; i++) {
-			found = found || f->now.workers[i].id == w->id;
-		}
-		if (found) {
+		if (w->named) {
 			at = &w->next;
 		} else {
 			*at = w->next;
+			(void)map_del(&f->by_id, id_key(&w->id));
 			free_worker(w);
 		}
 	}

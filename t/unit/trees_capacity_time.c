@@ -173,6 +173,11 @@ static void torn(void)
 	trees_fleet_listed(w.fleet, 2, TREES_QUEUES);
 	total(&w);
 	is_int(later(&w, 5 * MINUTE), 10, "what a list does not name is gone");
+	w.n = 1;
+	tell(&w);
+	w.n = 2;
+	tell(&w);
+	is_int(later(&w, 60 * MINUTE), 10, "what a worker that was removed had is forgotten");
 	end(&w);
 }
 
