@@ -85,6 +85,8 @@ struct trees_figure {
 	mk_str tree, queue, flavor, resource;
 	bool leaf;
 	int64_t nominal, max, use, hold;
+	bool first;      /* pair of its queue, */
+	int64_t pending; /* ... in and below which so many Workloads wait */
 };
 
 struct trees_plan {
@@ -101,7 +103,6 @@ struct trees_plan {
 	struct trees_figure *figures;
 	size_t n_figures;
 	size_t n_trees, n_invalid, n_inexpressible;
-	/* Workloads that wait, by leaf: ClusterQueue.status.pendingWorkloads is in the store. */
 };
 
 /*

@@ -9,6 +9,7 @@
 
 static struct arena a;
 static struct json *docs;
+static struct trees_plan plan; /* of the last pass */
 
 #define ROOT(name, more)                                                         \
 	"apiVersion: kueue.x-k8s.io/v1beta2\n"                                   \
@@ -33,7 +34,6 @@ static struct json *docs;
 static struct json *status_of(enum api_kind kind, const char *name)
 {
 	struct trees_input in = {.mode = TREES_OBSERVE, .wall_ms = INT64_C(1768478400000)};
-	struct trees_plan plan = {.n = 0};
 	struct json **v = arena_array(&a, json_len(docs), sizeof(*v));
 
 	in.n = json_len(docs);
@@ -41,6 +41,7 @@ static struct json *status_of(enum api_kind kind, const char *name)
 		v[i] = json_elem(docs, i);
 	}
 	in.objects = v;
+	plan = (struct trees_plan){.n = 0};
 	if (trees_pass(&a, &in, &plan, NULL) != ERR_OK) {
 		return NULL;
 	}
@@ -98,6 +99,9 @@ static void states(void)
 	is_str(text(entry, "/usage/0/resources/0"), "{\"name\":\"cpu\",\"total\":\"16\"}",
 	       "... and uses");
 	is_str(text(entry, "/pendingWorkloads"), "6", "... and has waiting");
+	ok(plan.n_figures == 3 && str_is(plan.figures[0].queue, "top") && plan.figures[0].first &&
+		   plan.figures[0].pending == 6 && plan.figures[1].pending == 3,
+	   "... also in metrics, queue by queue");
 	is_str(text(entry, "/queues/1/quotas/0/borrowed"), "\"3\"", "who borrows");
 	is_str(text(entry, "/observedGeneration"), "4", "the generation of the root");
 	put_live(status);
