@@ -85,7 +85,12 @@ tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}'
 refused "V13: a negative weight" \
 	'minWeight: Invalid value: -1'
 tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {}}'
-refused "what no controller would act on: totals of workers" 'spec.capacityFrom: Forbidden'
+refused "totals of no workers" 'multiKueueConfig or selector'
+tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {multiKueueConfig: a, selector: {}}}'
+refused "totals of workers by two means" 'use either multiKueueConfig or selector, not both'
+tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {multiKueueConfig: a}}
+  graftAt: {tree: t, node: n}'
+refused "V33: totals of workers of a grafted tree" 'the tree is grafted'
 tree '{r: {dynamicChildren: {maxChildren: 3}}}'
 refused "what no controller would act on: queues for namespaces" 'dynamicChildren: Forbidden'
 tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}'
