@@ -8,7 +8,7 @@
 /* What is wrong with an object. */
 struct api_fault {
 	/*
-	 * number of the rule of core/quota/validate.h, 1 to 32; 0 for a value that cannot be read
+	 * number of the rule of core/quota/validate.h, 1 to 33; 0 for a value that cannot be read
 	 */
 	int rule;
 	mk_str path; /* "spec.hierarchies[root].weightedQuotas[0].name" */

@@ -185,6 +185,7 @@ static void run_manager(void *ctx)
 	if (d->phase == PHASE_DRAINING && manager_pending(d->manager) == 0) {
 		release(d);
 	}
+	trees_thread_run(d->trees, d->manager, now, clock_wall_ms());
 	next = manager_next_ms(d->manager);
 	if (d->webhook) {
 		tell_account(d);
@@ -192,7 +193,6 @@ static void run_manager(void *ctx)
 			    d->leads && d->phase == PHASE_RUNNING);
 		next = next < webhook_next_ms(d->webhook) ? next : webhook_next_ms(d->webhook);
 	}
-	trees_thread_run(d->trees, now);
 	due = trees_thread_next_ms(d->trees);
 	next = next < due ? next : due;
 	endpoints_run(d->endpoints, now, clock_wall_ms(), d->leads && d->phase == PHASE_RUNNING);
@@ -398,6 +398,8 @@ static enum mk_code build_manager(struct daemon *d, struct mk_err *err)
 	mo.transport = transport_net_get(d->transport);
 	mo.observer = (struct manager_observer){
 		.ctx = d, .on_event = on_event, .on_op = on_op, .on_count = on_count};
+	mo.has_owner = trees_thread_owns;
+	mo.owner_ctx = &d->trees;
 	mo.files = (struct manager_files){.ctx = d, .watch = watch_file, .unwatch = unwatch_file};
 	fo.directory = mo.gates.path_validation ? FILES_DIRECTORY : NULL;
 	d->files = files_new(&fo, err);
@@ -422,6 +424,8 @@ static enum mk_code build_trees(struct daemon *d, struct mk_err *err)
 					 .kinds = manager_kinds(d->manager),
 					 .fence = &d->fence,
 					 .user_agent = d->identity.agent,
+					 .lost_ms =
+						 d->setup->config.multikueue.worker_lost_timeout_ms,
 					 .tls13 = d->setup->config.multikueue.workers_tls13};
 
 	if (o.mode == CONFIG_TREES_OFF) {

@@ -108,6 +108,7 @@ static void tree_rules(const struct config *c, struct buf *out)
 	buf_add(out, STR("# queue trees: what they are made of, and their status\n"));
 	rule(out, NAME_GROUP, "clusterquotatrees, clusterqueuetrees, localqueues, resourceflavors",
 	     "list, watch");
+	rule(out, "scheduling.x-k8s.io", "elasticquotas", "list, watch");
 	rule(out, NAME_GROUP, "clusterqueuetrees", "create, patch");
 	rule(out, NAME_GROUP, "clusterquotatrees/status, clusterqueuetrees/status", "patch");
 	buf_add(out, STR("# their finalizer, which mode Observe takes away\n"));
@@ -199,10 +200,12 @@ static void worker_rules(const struct config *c, const struct plug *p, struct bu
 	rule(out, NAME_GROUP, "workloads", "get, list, watch, create, delete, patch");
 	rule(out, NAME_GROUP, "workloads/status", "patch");
 	if (c->gates[CONFIG_GATE_MANAGER_QUOTA_AUTOMATION] || wants_facts(p) ||
+	    c->multikueue.quota_trees != CONFIG_TREES_OFF ||
 	    c->multikueue.placement_timeout_ms > 0) {
 		buf_add(out,
-			STR("# how queues stand: for quota automation, for placementTimeout, and "
-			    "for dispatchers that ask for it\n"));
+			STR("# how queues stand: for quota automation, for capacityFrom of queue "
+			    "trees, for placementTimeout,\n# and for dispatchers that ask for "
+			    "it\n"));
 		rule(out, NAME_GROUP, "clusterqueues, localqueues", "get, list, watch");
 	}
 	if (plug_n_adapters(p) > 0) {

@@ -26,6 +26,10 @@ void trees_gauges_init(struct trees_gauges *g)
 	for (size_t i = 0; i < TREES_GAUGES; i++) {
 		metric_limit(g->amounts[i], SERIES_MAX);
 	}
+	g->pending =
+		metric_gauge("multikueue_quota_tree_pending_workloads",
+			     "Workloads that wait in a queue and below it.", "tree", "queue", NULL);
+	metric_limit(g->pending, SERIES_MAX);
 	g->trees = metric_gauge("multikueue_quota_trees",
 				"Queue trees of the cluster; wrong: their rules are broken; "
 				"inexpressible: Kueue cannot enforce them.",
@@ -54,6 +58,11 @@ static mk_str key_of(struct arena *a, const struct trees_figure *f)
 			    STR_ARG(f->flavor), STR_ARG(f->resource));
 }
 
+static mk_str queue_key(struct arena *a, const struct trees_figure *f)
+{
+	return arena_printf(a, "%.*s %.*s", STR_ARG(f->tree), STR_ARG(f->queue));
+}
+
 static void show(struct trees_gauges *g, const struct trees_figure *f)
 {
 	const mk_str labels[N_LABELS] = {f->tree, f->queue, f->flavor, f->resource};
@@ -61,6 +70,9 @@ static void show(struct trees_gauges *g, const struct trees_figure *f)
 
 	for (size_t i = 0; i < TREES_GAUGES; i++) {
 		metric_set(g->amounts[i], labels, in_units(f->resource, values[i]));
+	}
+	if (f->first) {
+		metric_set(g->pending, labels, (double)f->pending);
 	}
 }
 
@@ -70,6 +82,21 @@ static void forget(struct trees_gauges *g, const struct trees_figure *f)
 
 	for (size_t i = 0; i < TREES_GAUGES; i++) {
 		metric_drop(g->amounts[i], labels);
+	}
+}
+
+static void forget_queue(struct trees_gauges *g, const struct trees_figure *f)
+{
+	const mk_str labels[N_LABELS] = {f->tree, f->queue};
+
+	metric_drop(g->pending, labels);
+}
+
+/* Without memory a row is shown once less. */
+static void note(struct map *now, mk_str key, struct trees_figure *f)
+{
+	if (key.n > 0) {
+		(void)map_put(now, key, f);
 	}
 }
 
@@ -113,16 +140,18 @@ void trees_gauges_set(struct trees_gauges *g, const struct trees_plan *plan)
 		return; /* what was shown stays until there is memory */
 	}
 	for (size_t i = 0; i < plan->n_figures; i++) {
-		mk_str key = key_of(a, &figures[i]);
-
 		show(g, &figures[i]);
-		if (key.n > 0) {
-			(void)map_put(&now, key, &figures[i]);
+		note(&now, key_of(a, &figures[i]), &figures[i]);
+		if (figures[i].first) {
+			note(&now, queue_key(a, &figures[i]), &figures[i]);
 		}
 	}
 	for (size_t i = 0; i < g->n; i++) {
 		if (!map_get(&now, key_of(a, &g->figures[i]))) {
 			forget(g, &g->figures[i]);
+		}
+		if (g->figures[i].first && !map_get(&now, queue_key(a, &g->figures[i]))) {
+			forget_queue(g, &g->figures[i]);
 		}
 	}
 	map_done(&now);

@@ -10,6 +10,7 @@ enum { TREES_GAUGES = 4 };
 
 struct trees_gauges {
 	struct metric *amounts[TREES_GAUGES]; /* nominal, maximum, used, held */
+	struct metric *pending;               /* Workloads, by queue */
 	struct metric *trees;                 /* by state */
 	struct arena shown[2];                /* of the last pass, and of the one before */
 	struct trees_figure *figures;

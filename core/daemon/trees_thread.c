@@ -17,6 +17,7 @@
 #include "core/daemon/trees_memo.h"
 #include "core/daemon/trees_send.h"
 #include "core/daemon/trees_watch.h"
+#include "core/daemon/trees_workers.h"
 #include "core/net/blocking.h"
 
 enum {
@@ -34,6 +35,8 @@ struct trees_thread {
 	struct trees_thread_options o;
 	struct trees_store *store;
 	struct trees_watch watch;
+	struct trees_workers_watch workers;
+	bool moved; /* other queues may be in trees than the engine was told */
 	struct blocking *client;
 	pthread_t thread;
 	bool joinable;
@@ -46,8 +49,11 @@ struct trees_thread {
 	struct trees_send send;
 	struct trees_gauges gauges;
 	struct trees_memo memo;
+	struct trees_settling settling;
 	bool led;           /* in the last turn */
 	uint64_t passed;    /* version of the store that the last pass saw */
+	uint64_t summed;    /* ... and of the fleet, */
+	bool sums;          /* ... if a total is that of workers */
 	int64_t written_ms; /* the last write that Kueue has to see, or when leading began */
 	int64_t not_before_ms, again_ms, retry_ms;
 };
@@ -204,20 +210,50 @@ static void carry_out_all(struct trees_thread *t, struct arena *a, const struct 
 	}
 }
 
+/* Of trees that have them from workers. */
+static enum mk_code find_totals(struct trees_thread *t, struct arena *a,
+				const struct trees_input *in, struct trees_capacities *ret,
+				struct mk_err *err)
+{
+	const struct trees_capacity_input ci = {
+		.objects = in->objects,
+		.n = in->n,
+		.fleet = t->workers.fleet,
+		.lost_ms = t->o.lost_ms,
+		.mono_ms = clock_mono_ms(),
+		.wall_ms = in->wall_ms,
+	};
+	enum mk_code code;
+
+	t->summed = trees_fleet_version(t->workers.fleet);
+	t->sums = trees_capacity_asked_by_any(in->objects, in->n);
+	code = trees_capacity_find(&t->settling, a, &ci, ret, err);
+	if (code == ERR_OK) {
+		look_again(t, ret->next_ms);
+	}
+	return code;
+}
+
 /* From what is known to writes; everything in 'a'. */
 static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct trees_snapshot *s,
-			 struct trees_plan *ret, struct mk_err *err)
+			 enum trees_service elastic, struct trees_plan *ret, struct mk_err *err)
 {
 	struct trees_input in = {.mode = t->o.mode == CONFIG_TREES_COMPILE ? TREES_COMPILE
 									   : TREES_OBSERVE,
 				 .wall_ms = clock_wall_ms()};
 	struct json **objects;
+	struct trees_capacities totals;
 	enum mk_code code = trees_snapshot_objects(s, a, &objects, &in.n, err);
 
+	if (code == ERR_OK) {
+		in.objects = objects;
+		code = find_totals(t, a, &in, &totals, err);
+	}
 	if (code != ERR_OK) {
 		return code;
 	}
-	in.objects = objects;
+	in.capacities = &totals;
+	in.elastic = elastic;
 	in.settled = is_settled(t, objects, in.n);
 	in.refusals =
 		trees_memo_refusals(&t->memo, a, objects, in.n, clock_mono_ms(), &in.n_refusals);
@@ -228,6 +264,7 @@ static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct t
 static void pass(struct trees_thread *t)
 {
 	int64_t began = clock_mono_ms(), took;
+	enum trees_service elastic;
 	struct trees_snapshot *s;
 	struct trees_plan p = {.n = 0};
 	struct mk_err err = {.code = ERR_NO_MEMORY, .msg = "out of memory"};
@@ -235,9 +272,12 @@ static void pass(struct trees_thread *t)
 
 	t->again_ms = INT64_MAX;
 	t->passed = trees_store_version(t->store);
+	elastic = trees_store_service(t->store, API_ELASTIC);
 	s = trees_store_snapshot(t->store);
+	/* Of another moment than the snapshot it would say what is not so. */
+	elastic = trees_store_version(t->store) == t->passed ? elastic : TREES_AWAITED;
 	arena_init(&a, PASS_MAX);
-	if (!s || plan(t, &a, s, &p, &err) != ERR_OK) {
+	if (!s || plan(t, &a, s, elastic, &p, &err) != ERR_OK) {
 		log_write(LOG_ERROR, "daemon", "a pass over the queue trees failed; trying again",
 			  LOG_ERR(&err), LOG_END);
 		look_again(t, clock_mono_ms() + RETRY_MAX_MS);
@@ -278,6 +318,7 @@ static void change_role(struct trees_thread *t, bool leads)
 	t->not_before_ms = 0;
 	t->written_ms = clock_mono_ms(); /* the leader before may just have written */
 	trees_memo_clear(&t->memo);
+	trees_settling_clear(&t->settling);
 	if (!leads) {
 		trees_gauges_set(&t->gauges, NULL);
 	}
@@ -286,7 +327,8 @@ static void change_role(struct trees_thread *t, bool leads)
 /* Ms until there is something to do. */
 static int64_t wait_ms(const struct trees_thread *t, int64_t now)
 {
-	bool news = trees_store_version(t->store) != t->passed;
+	bool news = trees_store_version(t->store) != t->passed ||
+		    (t->sums && trees_fleet_version(t->workers.fleet) != t->summed);
 	int64_t due = news ? now : t->again_ms;
 
 	if (!t->led || !trees_store_whole(t->store, NULL) || due == INT64_MAX) {
@@ -349,11 +391,13 @@ struct trees_thread *trees_thread_new(const struct trees_thread_options *o, stru
 	t->again_ms = INT64_MAX;
 	pthread_mutex_init(&t->lock, NULL);
 	trees_memo_init(&t->memo);
+	trees_settling_init(&t->settling);
 	trees_gauges_init(&t->gauges);
 	trees_send_init(&t->send);
 	t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	t->store = trees_store_new();
 	if (!t->store || t->wake_fd < 0 ||
+	    trees_workers_open(&t->workers, o->kube, err) != ERR_OK ||
 	    trees_watch_open(&t->watch, o->kube, t->store, err) != ERR_OK) {
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		trees_thread_free(t);
@@ -380,7 +424,17 @@ enum mk_code trees_thread_start(struct trees_thread *t, const struct endpoint *e
 
 void trees_thread_event(struct trees_thread *t, const struct event *ev)
 {
-	if (t && trees_watch_event(&t->watch, ev)) {
+	uint64_t summed;
+	bool news;
+
+	if (!t) {
+		return;
+	}
+	summed = trees_fleet_version(t->workers.fleet);
+	trees_workers_event(&t->workers, ev, trees_capacity_asked(ev->obj));
+	t->moved = t->moved || (ev->cluster == CLUSTER_MANAGER && ev->kind == KIND_QUOTA_TREE);
+	news = trees_watch_event(&t->watch, ev);
+	if (news || trees_fleet_version(t->workers.fleet) != summed) {
 		wake(t);
 	}
 }
@@ -393,16 +447,40 @@ void trees_thread_lead(struct trees_thread *t, bool leads)
 	}
 }
 
-void trees_thread_run(struct trees_thread *t, int64_t mono_ms)
+void trees_thread_run(struct trees_thread *t, struct manager *m, int64_t mono_ms, int64_t wall_ms)
 {
-	if (t) {
-		trees_watch_run(&t->watch, mono_ms);
+	uint64_t summed;
+
+	if (!t) {
+		return;
+	}
+	trees_watch_run(&t->watch, mono_ms);
+	summed = trees_fleet_version(t->workers.fleet);
+	trees_workers_run(&t->workers, manager_engine(m), mono_ms, wall_ms);
+	if (trees_fleet_version(t->workers.fleet) != summed) {
+		wake(t);
+	}
+	manager_want_queues(m, trees_workers_wanted(&t->workers));
+	if (t->moved) {
+		t->moved = false;
+		manager_owners_changed(m);
 	}
 }
 
 int64_t trees_thread_next_ms(const struct trees_thread *t)
 {
-	return t ? trees_watch_next_ms(&t->watch) : INT64_MAX;
+	int64_t lists = t ? trees_watch_next_ms(&t->watch) : INT64_MAX;
+	int64_t workers = t ? trees_workers_next_ms(&t->workers) : INT64_MAX;
+
+	return lists < workers ? lists : workers;
+}
+
+bool trees_thread_owns(void *ctx, mk_str cluster_queue)
+{
+	const struct trees_thread *t = *(struct trees_thread **)ctx;
+
+	return t && t->o.mode == CONFIG_TREES_COMPILE &&
+	       trees_store_place(t->store, cluster_queue) != TREES_OUTSIDE;
 }
 
 struct trees_store *trees_thread_store(struct trees_thread *t)
@@ -436,6 +514,8 @@ void trees_thread_free(struct trees_thread *t)
 	blocking_free(t->client);
 	trees_gauges_done(&t->gauges);
 	trees_memo_clear(&t->memo);
+	trees_settling_clear(&t->settling);
+	trees_workers_close(&t->workers);
 	trees_store_free(t->store);
 	if (t->wake_fd >= 0) {
 		close(t->wake_fd);

@@ -11,7 +11,7 @@
 #define MK_DAEMON_TREES_THREAD_H
 
 #include "core/config/config.h"
-#include "core/kube/kube.h"
+#include "core/manager/manager.h"
 #include "core/net/fence.h"
 #include "core/trees/store.h"
 
@@ -23,7 +23,8 @@ struct trees_thread_options {
 	const struct kinds *kinds;
 	struct net_fence *fence;
 	const char *user_agent;
-	bool tls13; /* nothing older than TLS 1.3 */
+	int64_t lost_ms; /* lostAfter of trees that have their total from workers and do not say it */
+	bool tls13;      /* nothing older than TLS 1.3 */
 };
 
 /* Asks for the watches; before manager_start. ERR_NO_MEMORY: NULL. */
@@ -42,10 +43,19 @@ void trees_thread_event(struct trees_thread *t, const struct event *ev);
 /* This process leads, or no longer does. NULL is fine. */
 void trees_thread_lead(struct trees_thread *t, bool leads);
 
-/* Asks for lists that are due. NULL is fine. */
-void trees_thread_run(struct trees_thread *t, int64_t mono_ms);
+/*
+ * Looks at the workers that 'm' knows, lets it watch their queues while a tree has its total from
+ * them, tells it when other queues may be in trees, and asks for lists that are due. NULL is fine.
+ */
+void trees_thread_run(struct trees_thread *t, struct manager *m, int64_t mono_ms, int64_t wall_ms);
 /* Monotonic ms of the next run; INT64_MAX of NULL. */
 int64_t trees_thread_next_ms(const struct trees_thread *t);
+
+/*
+ * For engine_options: is the quota of that ClusterQueue the thread's, because it is in a tree and
+ * trees are compiled? 'ctx' points to a struct trees_thread *, which may be NULL.
+ */
+bool trees_thread_owns(void *ctx, mk_str cluster_queue);
 
 /* What reviews are judged by (core/trees/review.h). NULL of NULL. */
 struct trees_store *trees_thread_store(struct trees_thread *t);

@@ -17,6 +17,7 @@ static const struct {
 } kinds[TREES_WATCH_KINDS] = {
 	{KIND_CLUSTER_QUEUE, API_QUEUE}, {KIND_COHORT, API_COHORT},     {KIND_LOCAL_QUEUE, API_LQ},
 	{KIND_QUOTA_TREE, API_TREE},     {KIND_QUEUE_TREE, API_STATUS}, {KIND_FLAVOR, API_FLAVOR},
+	{KIND_ELASTIC, API_ELASTIC},
 };
 
 static int find(uint16_t kind)
@@ -98,7 +99,8 @@ bool trees_watch_event(struct trees_watch *w, const struct event *ev)
 	} else if (ev->type == EV_LIST_END) {
 		trees_store_listed(w->store, kinds[i].api);
 	} else if (ev->type == EV_UNSERVED &&
-		   (ev->code == ERR_NOT_FOUND || ev->code == ERR_DENIED)) {
+		   (kinds[i].api == API_ELASTIC || ev->code == ERR_NOT_FOUND ||
+		    ev->code == ERR_DENIED)) {
 		trees_store_unserved(w->store, kinds[i].api);
 	}
 	return true;

@@ -9,7 +9,7 @@
 #include "core/kube/kube.h"
 #include "core/trees/store.h"
 
-enum { TREES_WATCH_KINDS = 6 };
+enum { TREES_WATCH_KINDS = 7 };
 
 struct trees_watch {
 	struct kube *kube;         /* borrowed */

@@ -7,7 +7,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/act/note.h"
 #include "core/engine/act/ops.h"
-#include "core/engine/clusters/autoquota.h"
+#include "core/engine/clusters/workers.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/overlay.h"
@@ -191,7 +191,7 @@ static void run_item(struct engine *e, struct queue_item *i)
 		sweep_pass(e);
 		break;
 	case ITEM_QUOTA:
-		autoquota_pass(e);
+		workers_pass(e);
 		break;
 	case ITEM_ROSTER:
 		roster_pass(e, roster_selection(i));

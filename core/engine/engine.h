@@ -96,6 +96,12 @@ struct engine_options {
 	const mk_str *providers; /* names of its providers */
 	size_t n_providers;
 	uint64_t seed;
+	/*
+	 * Does another part write the quota of that ClusterQueue of the manager, so that quota
+	 * automation does not? NULL: none does. When the answer changes: engine_owners_changed.
+	 */
+	bool (*has_owner)(void *ctx, mk_str cluster_queue);
+	void *owner_ctx;
 	const struct slice *slice; /* of engine_run; borrowed, NULL: no limit */
 	engine_count_fn *count;    /* or NULL */
 	void *count_ctx;
@@ -187,6 +193,36 @@ void engine_uses(const struct engine *e,
 		 void (*fn)(void *ctx, mk_str cluster_queue, mk_str cluster,
 			    enum engine_active active),
 		 void *ctx);
+
+/* Quota automation asks has_owner again, in a second. */
+void engine_owners_changed(struct engine *e);
+
+/*
+ * The queues of workers are to be watched, or not any more, for a part that adds up their quotas;
+ * takes effect in the next run. Their events are those that engine_observe is given. Returns
+ * whether that is news.
+ */
+bool engine_want_queues(struct engine *e, bool wanted);
+
+/* A MultiKueueCluster, for that part. */
+struct engine_worker {
+	cluster_id id; /* of its events; CLUSTER_MANAGER: it has no number yet */
+	mk_str name;
+	const mk_str *labels; /* "name=value" */
+	size_t n_labels;
+	int64_t hidden_ms; /* monotonic: its queues cannot be seen since; INT64_MAX: they can */
+	bool was_seen;     /* its queues were, by this process */
+	mk_str server;     /* what its API server is known by; "": not known */
+};
+/*
+ * Calls 'worker' with each MultiKueueCluster and 'config' with each MultiKueueConfig and the
+ * clusters that it has, by name or by labels; in no order that means something. What they are given
+ * is borrowed until they return. False, and no call: the manager's lists are not complete.
+ */
+bool engine_workers(const struct engine *e,
+		    void (*worker)(void *ctx, const struct engine_worker *w),
+		    void (*config)(void *ctx, mk_str name, const mk_str *clusters, size_t n),
+		    void *ctx);
 
 /*
  * Calls 'fn' once per rule, in a fixed order, with its name (docs/metrics.md has the table) and how

@@ -137,6 +137,8 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .worker_memory = o->worker_memory,
 				    .gates = o->gates,
 				    .queues = o->queues,
+				    .has_owner = o->has_owner,
+				    .owner_ctx = o->owner_ctx,
 				    .has_profiles = o->has_profiles,
 				    .n_providers = o->n_providers,
 				    .seed = o->seed,
@@ -258,6 +260,17 @@ void manager_set_leader(struct manager *m, bool may_write)
 	m->may_write = may_write;
 	apply_set_may_write(m->apply, may_write);
 	on_emit(m, &ev);
+}
+
+void manager_want_queues(struct manager *m, bool wanted)
+{
+	m->has_news = engine_want_queues(m->engine, wanted) || m->has_news;
+}
+
+void manager_owners_changed(struct manager *m)
+{
+	engine_owners_changed(m->engine);
+	m->has_news = true;
 }
 
 static void do_file(struct manager *m, const struct op *op)

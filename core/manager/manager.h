@@ -59,7 +59,9 @@ struct manager_options {
 	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
 	struct apply_rate rate; /* of operations on each cluster */
 	struct engine_gates gates;
-	bool queues;                           /* see engine_options */
+	bool queues;                                        /* see engine_options */
+	bool (*has_owner)(void *ctx, mk_str cluster_queue); /* see engine_options */
+	void *owner_ctx;
 	bool has_profiles;                     /* the section multiKueue.clusterProfile is there */
 	const struct kube_provider *providers; /* its providers, in order; see kube_options */
 	size_t n_providers;
@@ -108,6 +110,10 @@ void manager_program_done(struct manager *m, uint64_t id, enum mk_code code, mk_
  * at once.
  */
 void manager_set_leader(struct manager *m, bool may_write);
+
+/* engine_want_queues and engine_owners_changed; the next run follows. */
+void manager_want_queues(struct manager *m, bool wanted);
+void manager_owners_changed(struct manager *m);
 
 /*
  * Handles what has arrived and what is due, in a bounded slice: at most MANAGER_SLICE_US and one

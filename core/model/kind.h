@@ -42,6 +42,7 @@ enum {
 	KIND_QUOTA_TREE, /* kueue.x-k8s.io/v1alpha1 ClusterQuotaTree (KEP-1093, plan B) */
 	KIND_QUEUE_TREE, /* kueue.x-k8s.io/v1alpha1 ClusterQueueTree (plan A's status) */
 	KIND_FLAVOR,     /* kueue.x-k8s.io/v1beta2 ResourceFlavor */
+	KIND_ELASTIC,    /* scheduling.x-k8s.io/v1alpha1 ElasticQuota, which caps a flavor */
 	KIND_VALIDATING, /* admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration */
 	KIND_FIRST_JOB,  /* ids from here on are job kinds */
 	KIND_MAX = 256

@@ -110,6 +110,48 @@ struct api_behaviour {
 	enum api_fence fence;
 };
 
+/*
+ * Where the total of a tree comes from, when not from its own amounts: capacityFrom.workers of a
+ * ClusterQuotaTree, or the annotation capacity-from of the root of a tree of parents.
+ */
+struct api_capacity {
+	bool set;
+	struct api_text config;        /* multiKueueConfig: the workers that it names */
+	const struct json *selector;   /* ... or a label selector of MultiKueueClusters; or NULL */
+	const struct json *flavor_map; /* flavor of the workers: flavor of the tree; or NULL */
+	int64_t multiplier;            /* of the sum, in thousandths */
+	int64_t drop_ms, raise_ms;     /* dropAfter, raiseAfter */
+	int64_t lost_ms;               /* lostAfter; -1: not set */
+	mk_str path;                   /* "spec.capacityFrom.workers" */
+};
+
+/* What a tree has of one pair. */
+struct api_total {
+	mk_str flavor, resource;
+	struct api_amount amount;
+};
+/*
+ * Makes these the amounts in resourceGroup(s) of a spec, in place; pairs that are not among them
+ * stay. Out of memory shows in arena_failed.
+ */
+void api_totals_put(struct arena *a, struct json *spec, const struct api_total *v, size_t n);
+/*
+ * A live ClusterQuotaTree whose total is from workers gets, in place, the total that its status
+ * says. False: out of memory.
+ */
+bool api_totals_restore(struct arena *a, struct json *tree);
+
+/*
+ * Do the labels, "name=value", meet the label selector (matchLabels, matchExpressions)? An empty
+ * one is met; one that is wrong is not.
+ */
+bool api_selects(const struct json *selector, const mk_str *labels, size_t n);
+/*
+ * The flavor of the tree that quota of 'flavor' on workers counts for: as flavorMap says, else the
+ * same. Borrowed.
+ */
+mk_str api_capacity_flavor(const struct api_capacity *c, mk_str flavor);
+
 /* --- objects ---------------------------------------------------------------------------------- */
 
 struct api_object {
@@ -134,7 +176,8 @@ struct api_queue {
 	struct api_quotas quotas;        /* spec.resourceGroups */
 	struct api_quotas max_resources; /* annotation */
 	struct api_behaviour behaviour;
-	bool quota_managed; /* the controller owns resourceGroups */
+	struct api_capacity capacity; /* annotation */
+	bool quota_managed;           /* the controller owns resourceGroups */
 	bool force;
 	int64_t admitted; /* workloads that hold quota, as its status counts them */
 };
@@ -177,6 +220,7 @@ struct api_tree {
 	size_t n_roots;
 	bool connected;          /* one root, and everything hangs below it */
 	struct api_quotas total; /* resourceGroup(s): T */
+	struct api_capacity capacity;
 	const struct json *tmpl;
 	struct api_behaviour *behaviour; /* of 'tmpl', or NULL */
 	bool hdrf;                       /* fairShare: HDRF */

@@ -228,6 +228,7 @@ struct api_queue *api_read_queue(struct api_reader *r)
 	read_children(r, q);
 	api_read_groups(r, api_get(spec, "resourceGroups"), STR("spec.resourceGroups"), &q->quotas);
 	read_max_resources(r, q);
+	api_read_capacity_note(r, &q->capacity);
 	api_read_behaviour(r, spec, "spec", true, &q->behaviour);
 	q->quota_managed = api_is_true(obj, "quota-managed");
 	q->force = api_is_true(obj, "force");

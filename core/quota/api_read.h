@@ -75,6 +75,12 @@ void api_read_groups(struct api_reader *r, const struct json *groups, mk_str pat
 void api_read_behaviour(struct api_reader *r, const struct json *spec, const char *base,
 			bool annotated, struct api_behaviour *out);
 
+/* What capacityFrom ('v', NULL: absent) at 'path' says; see api_capacity. */
+void api_read_capacity(struct api_reader *r, const struct json *v, mk_str path,
+		       struct api_capacity *out);
+/* The same of an annotation, in JSON. */
+void api_read_capacity_note(struct api_reader *r, struct api_capacity *out);
+
 /* The condition of that type, NULL when there is none. */
 const struct json *api_condition_get(const struct json *status, const char *type);
 /* Is the condition of that type in 'status' True? */
@@ -97,6 +103,8 @@ struct api_flavor *api_read_flavor(struct api_reader *r);
  * are near a known one, annotations that are no strings.
  */
 void api_read_strange(struct api_reader *r);
+/* The same for a capacityFrom alone. */
+void api_capacity_words(struct api_reader *r, const struct json *v, mk_str path);
 
 /* Makes the places of a set whose objects are read; see api_set_link. False: out of memory. */
 bool api_place_all(struct api_set *set, size_t newest);

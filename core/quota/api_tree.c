@@ -282,8 +282,8 @@ struct api_tree *api_read_tree(struct api_reader *r)
 	api_read_word(r, api_get(spec, "deletionPolicy"), STR("spec.deletionPolicy"), deletions, 0);
 	tree->hdrf =
 		api_read_word(r, api_get(spec, "fairShare"), STR("spec.fairShare"), shares, 0) != 0;
-	refuse(r, spec, "capacityFrom", STR("spec.capacityFrom"),
-	       "totals are those of resourceGroup, not the workers'");
+	api_read_capacity(r, api_get(spec, "capacityFrom"), STR("spec.capacityFrom"),
+			  &tree->capacity);
 	tree->force = api_is_true(obj, "force");
 	tree->graft_tree = api_read_text(r, api_get(graft, "tree"), STR("spec.graftAt.tree"));
 	tree->graft_node = api_read_text(r, api_get(graft, "node"), STR("spec.graftAt.node"));

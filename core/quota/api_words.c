@@ -31,6 +31,11 @@ static const char *const flavor_words[] = {"name", "resources", NULL};
 static const char *const resource_words[] = {"borrowingLimit", "lendingLimit", "name",
 					     "nominalQuota", NULL};
 static const char *const graft_words[] = {"node", "tree", NULL};
+static const char *const capacity_words[] = {"workers", NULL};
+static const char *const workers_words[] = {"dropAfter",        "flavorMap",  "lostAfter",
+					    "multiKueueConfig", "multiplier", "raiseAfter",
+					    "selector",         NULL};
+static const char *const selector_words[] = {"matchExpressions", "matchLabels", NULL};
 static const char *const queue_words[] = {"admissionChecks",
 					  "admissionChecksStrategy",
 					  "admissionScope",
@@ -60,9 +65,9 @@ static const char *const flavor_object_words[] = {
 	"nodeLabels", "nodeTaints", "relatedElasticQuota", "tolerations", "topologyName", NULL};
 
 static const char *const queue_notes[] = {
-	"children", "force",  "max-resources",    "max-weight",        "min-weight",
-	"parent",   "policy", "preemption-fence", "queueing-strategy", "quota-managed",
-	NULL};
+	"capacity-from",    "children",          "force",         "max-resources",
+	"max-weight",       "min-weight",        "parent",        "policy",
+	"preemption-fence", "queueing-strategy", "quota-managed", NULL};
 static const char *const tree_notes[] = {"force", NULL};
 static const char *const flavor_notes[] = {"related-elastic-quota", NULL};
 
@@ -109,6 +114,17 @@ static void check(struct api_reader *r, const struct json *v, const char *const 
 static mk_str below(struct api_reader *r, mk_str path, const char *field)
 {
 	return api_path(r, "%.*s.%s", STR_ARG(path), field);
+}
+
+/* Also of the JSON in an annotation. */
+void api_capacity_words(struct api_reader *r, const struct json *v, mk_str path)
+{
+	const struct json *workers = api_get(v, "workers");
+	mk_str at = below(r, path, "workers");
+
+	check(r, v, capacity_words, path, true);
+	check(r, workers, workers_words, at, true);
+	check(r, api_get(workers, "selector"), selector_words, below(r, at, "selector"), true);
 }
 
 /* --- ClusterQueue, and its template ----------------------------------------------------------- */
@@ -194,6 +210,7 @@ static void check_tree(struct api_reader *r, const struct json *spec)
 	}
 	check_behaviour(r, api_get(spec, "clusterQuotaTemplate"), STR("spec.clusterQuotaTemplate"));
 	check(r, api_get(spec, "graftAt"), graft_words, STR("spec.graftAt"), true);
+	api_capacity_words(r, api_get(spec, "capacityFrom"), STR("spec.capacityFrom"));
 }
 
 /* --- any object ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 32 rules for queue trees over a set of API objects: the same code for webhook, controller and
+ * The 33 rules for queue trees over a set of API objects: the same code for webhook, controller and
  * command line. All errors are found at once; none is reported where an earlier fault of the same
  * value explains it. A set is judged whole, or for one object that a user wants to write.
  */

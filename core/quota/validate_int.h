@@ -43,6 +43,10 @@ void validate_weights(struct validate_ctx *c, const struct api_object *object,
 
 /* V28 to V30 for the resourceGroup(s) of a ClusterQuotaTree or a ClusterQueue. */
 void validate_groups(struct validate_ctx *c, const struct api_object *object);
+/* V33. */
+void validate_capacity_tree(struct validate_ctx *c, const struct api_tree *tree);
+void validate_capacity_queue(struct validate_ctx *c, const struct api_queue *q,
+			     const struct api_place *p);
 /* V31. */
 void validate_name(struct validate_ctx *c, const struct api_object *object, mk_str name,
 		   mk_str path);

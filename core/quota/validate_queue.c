@@ -229,6 +229,7 @@ void validate_queue(struct validate_ctx *c, const struct api_queue *q)
 	if (api_place_in_tree(p)) {
 		validate_name(c, q->object, q->name, STR("metadata.name"));
 	}
+	validate_capacity_queue(c, q, p);
 	if (api_place_in_tree(p) && !p->tree && q->quotas.set && !forbidden) {
 		validate_groups(c, q->object);
 		check_amounts_of(c, q, p);
@@ -331,6 +332,9 @@ static int64_t max_of(const struct api_place *p, mk_str key)
 		const struct api_quota *q = api_quotas_get(list, key);
 		int64_t v = q != NULL ? q->nominal.v : !p->parent ? 0 : INT64_MAX;
 
+		/* What the workers have is known later. */
+		v = q != NULL && !p->parent && p->queue->capacity.set ? INT64_MAX : v;
+
 		most = v < most ? v : most;
 	}
 	return most;
@@ -346,6 +350,9 @@ static void check_min_sum(struct validate_ctx *c, const struct api_place *parent
 	const struct api_place *over = NULL;
 	const struct api_object *object;
 
+	if (above != NULL && !parent->parent && parent->queue->capacity.set) {
+		return;
+	}
 	for (const struct api_place *p = parent->first_child; p != NULL; p = p->next) {
 		const struct api_quota *own = api_quotas_get(&p->queue->quotas, key);
 

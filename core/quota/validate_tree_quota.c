@@ -118,6 +118,10 @@ static void check_sum(struct validate_ctx *c, const struct api_tree *tree,
 	struct api_amount limit = min != NULL ? min->nominal : (struct api_amount){.v = 0};
 	struct api_amount sum = {.format = s->q->nominal.format};
 
+	/* What the workers have is known later: minima that are too large then are scaled down. */
+	if (!parent && tree->capacity.set) {
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (s[i].q->bad || s[i].q->nominal.v < 0) {
 			return;
@@ -174,7 +178,7 @@ static struct api_amount max_of(const struct api_tree *tree, mk_str name, mk_str
 	const struct api_quota *q = api_quotas_get(&tree->total, key);
 	struct api_amount most = {.v = INT64_MAX};
 
-	if (q != NULL) {
+	if (q != NULL && !tree->capacity.set) {
 		most = q->nominal;
 	}
 	for (size_t level = 0; level <= VALIDATE_MAX_LEVELS; level++) {
@@ -239,6 +243,7 @@ static void check_node(struct validate_ctx *c, const struct api_tree *tree,
 void validate_tree_quota(struct validate_ctx *c, const struct api_tree *tree)
 {
 	check_list(c, tree, &tree->total, LIST_TOTAL);
+	validate_capacity_tree(c, tree);
 	for (size_t g = 0; g < tree->n_groups; g++) {
 		const struct api_group *group = &tree->groups[g];
 

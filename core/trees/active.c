@@ -159,6 +159,9 @@ static struct trees_condition compiled(struct arena *a, const struct trees_judge
 	if (j->refusal != NULL) {
 		return is("False", word(j->refusal->reason), refused(a, j));
 	}
+	if (j->capacity != NULL && !j->capacity->known) {
+		return is("False", STR("CapacityUnknown"), j->capacity->message);
+	}
 	if (!j->compiled || !j->written || lacks.n > 0) {
 		return is("False", STR("Pending"),
 			  arena_printf(a,

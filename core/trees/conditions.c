@@ -362,11 +362,23 @@ static void unknown(const struct trees_condition *active, const char *type,
 			: STR("the tree is not accepted: see condition Accepted")};
 }
 
+static void judge_capacity(const struct trees_judged *j, struct trees_condition *c)
+{
+	const struct trees_capacity *from = j->capacity;
+
+	*c = (struct trees_condition){.type = NULL};
+	if (from != NULL) {
+		*c = (struct trees_condition){"CapacityFromWorkers", from->status,
+					      str_of(from->reason), from->message};
+	}
+}
+
 void trees_conditions(struct arena *a, const struct trees_judged *j, const struct trees_usage *u,
 		      struct trees_condition ret[TREES_CONDITIONS])
 {
 	ret[TREES_ACTIVE] = trees_active(a, j, u);
 	judge_accepted(a, j, &ret[TREES_ACCEPTED]);
+	judge_capacity(j, &ret[TREES_CAPACITY]);
 	if (!u) {
 		unknown(&ret[TREES_ACTIVE], "Expressible", &ret[TREES_EXPRESSIBLE]);
 		unknown(&ret[TREES_ACTIVE], "Degraded", &ret[TREES_DEGRADED]);

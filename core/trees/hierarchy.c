@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The status of ClusterQueueTree "default": what trees of parents there are, and of each what a
- * ClusterQuotaTree says in its own conditions.
+ * ClusterQuotaTree says in its own status. All of them share one object, and etcd takes 1.5 MiB, of
+ * which nodes may need 0.6: so what is said of each has a bound for all together.
  */
 #include "core/trees/pass_int.h"
 
 enum {
-	ROOM = 400 * 1024, /* for conditions: etcd takes 1.5 MiB, of which nodes may need 0.6 */
+	FULL_BYTES = 400 * 1024,       /* of what is said of trees: as many as fit have all */
+	CONDITIONS_BYTES = 800 * 1024, /* ... others conditions alone, and the rest nothing */
 };
 
 struct hierarchy {
@@ -14,7 +16,7 @@ struct hierarchy {
 	const struct json *live; /* the ClusterQueueTree; or NULL */
 	struct json *status;
 	struct map listed, was; /* trees by root, of 'status' and of 'live': struct json */
-	size_t room;
+	size_t bytes;
 	bool cut;
 };
 
@@ -44,7 +46,34 @@ static bool index_roots(const struct json *status, struct map *ret)
 	return good;
 }
 
-/* --- conditions ------------------------------------------------------------------------------- */
+/* --- how trees stand -------------------------------------------------------------------------- */
+
+/* What was said of it, without what its nodes are. */
+static struct json *said(struct arena *a, const struct json *was)
+{
+	struct json *state = json_new_obj(a);
+	struct json_iter it = json_iter(was);
+
+	while (json_next(&it)) {
+		if (!str_is(it.key, "root") && !str_is(it.key, "nodes")) {
+			json_set(a, state, it.key, json_dup(a, it.val));
+		}
+	}
+	return state;
+}
+
+static void judge(struct hierarchy *h, struct trees_unit *u)
+{
+	struct trees_work *w = h->w;
+	const struct json *was = map_get(&h->was, u->name);
+
+	if (u->parents && u->unsure) {
+		u->state = said(w->a, was);
+	} else if (u->parents && (u->wrong || u->usage != NULL)) {
+		u->state = trees_status_of_parents(w->a, &u->judged, u->top, u->usage, was,
+						   w->in->wall_ms);
+	}
+}
 
 /* What hangs in a cycle has no root, so the list of trees does not have it. */
 static struct json *entry_of(struct hierarchy *h, mk_str root)
@@ -60,20 +89,30 @@ static struct json *entry_of(struct hierarchy *h, mk_str root)
 	return entry;
 }
 
-static void add_conditions(struct hierarchy *h, const struct trees_unit *u)
+static void add_state(struct hierarchy *h, const struct trees_unit *u)
 {
-	struct json_iter it = json_iter(u->conditions);
-	size_t need = u->name.n;
+	struct arena *a = h->w->a;
+	struct json *state = u->state, *entry;
+	size_t need = u->name.n + json_write(a, state).n;
+	struct json_iter it;
 
-	while (json_next(&it)) {
-		need += 256 + json_str(json_get(it.val, "message")).n;
+	if (h->bytes + need > FULL_BYTES) {
+		state = json_new_obj(a);
+		json_set(a, state, STR("conditions"),
+			 json_dup(a, json_get(u->state, "conditions")));
+		json_set_bool(a, state, "truncated", true);
+		need = u->name.n + json_write(a, state).n;
 	}
-	if (need > h->room) {
+	if (h->bytes + need > CONDITIONS_BYTES) {
 		h->cut = true;
 		return;
 	}
-	h->room -= need;
-	json_set(h->w->a, entry_of(h, u->name), STR("conditions"), u->conditions);
+	h->bytes += need;
+	entry = entry_of(h, u->name);
+	it = json_iter(state);
+	while (json_next(&it)) {
+		json_set(a, entry, it.key, json_dup(a, it.val));
+	}
 }
 
 /* Those of trees for which there is something to do come first, should there be too many. */
@@ -84,27 +123,17 @@ static void add_all(struct hierarchy *h)
 	for (int ready = 0; ready < 2; ready++) {
 		for (size_t i = 0; i < w->n; i++) {
 			const struct trees_unit *u = &w->units[i];
-			const struct json *active = json_find(u->conditions, "type", "Active");
+			const struct json *active =
+				json_find(json_get(u->state, "conditions"), "type", "Active");
 			bool is_ready = str_is(json_str(json_get(active, "status")), "True");
 
-			if (u->conditions != NULL && is_ready == (ready == 1)) {
-				add_conditions(h, u);
+			if (u->state != NULL && is_ready == (ready == 1)) {
+				add_state(h, u);
 			}
 		}
 	}
 	if (h->cut) {
 		json_set_bool(w->a, h->status, "truncated", true);
-	}
-}
-
-static void judge(struct hierarchy *h, struct trees_unit *u)
-{
-	struct trees_work *w = h->w;
-	const struct json *was = json_get(map_get(&h->was, u->name), "conditions");
-
-	if (u->parents && (u->wrong || u->usage != NULL)) {
-		u->conditions =
-			trees_root_conditions(w->a, &u->judged, u->usage, was, w->in->wall_ms);
 	}
 }
 
@@ -139,7 +168,7 @@ static void emit(struct hierarchy *h)
 
 void trees_write_hierarchy(struct trees_work *w)
 {
-	struct hierarchy h = {.w = w, .live = find_live(w), .room = ROOM};
+	struct hierarchy h = {.w = w, .live = find_live(w)};
 
 	h.status = api_status(w->a, w->all);
 	if (!index_roots(h.status, &h.listed) || !index_roots(json_get(h.live, "status"), &h.was)) {

@@ -8,6 +8,13 @@
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
+/* Its owner gave the quota of the root of a tree of parents away by an annotation on it. */
+static bool is_from_workers(const struct trees_unit *u, enum api_kind kind, mk_str name)
+{
+	return u->parents && u->judged.capacity != NULL && kind == API_QUEUE &&
+	       str_eq(name, u->name);
+}
+
 void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb,
 		enum api_kind kind, mk_str name, struct json *body)
 {
@@ -30,7 +37,8 @@ void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb
 		.tree = u != NULL ? u->name : STR(""),
 		.parents = u != NULL && u->parents,
 		.name = name,
-		.force = u != NULL && u->force && verb == TREES_APPLY,
+		.force = u != NULL && verb == TREES_APPLY &&
+			 (u->force || is_from_workers(u, kind, name)),
 		.body = body,
 	};
 }
@@ -148,6 +156,26 @@ static bool sort_trees(struct trees_work *w)
 	return v != NULL;
 }
 
+/* Trees whose total is that of workers have it from here on as if it were written there. */
+static bool put_totals(struct trees_work *w)
+{
+	for (size_t i = 0; w->in->capacities != NULL && i < w->in->n; i++) {
+		struct json *o = w->clean[i];
+		bool queue = trees_is(o, API_QUEUE);
+		const struct trees_capacity *c =
+			queue || trees_is(o, API_TREE)
+				? trees_capacity_get(w->in->capacities, queue,
+						     json_str_at(o, "/metadata/name"))
+				: NULL;
+
+		w->clean[i] = c != NULL ? trees_capacity_apply(w->a, c, o) : o;
+		if (!w->clean[i]) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* ClusterQueues are copied, because compile_source changes them; the others are not changed. */
 static enum mk_code read_objects(struct trees_work *w, struct mk_err *err)
 {
@@ -173,7 +201,10 @@ static enum mk_code read_objects(struct trees_work *w, struct mk_err *err)
 	if (!good || !sort_trees(w)) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
-	return compile_source(w->a, w->clean, w->in->n, err);
+	if (compile_source(w->a, w->clean, w->in->n, err) != ERR_OK) {
+		return ERR_NO_MEMORY;
+	}
+	return put_totals(w) ? ERR_OK : err_set(err, ERR_NO_MEMORY, "out of memory");
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -193,28 +224,37 @@ static void find_mode(struct trees_work *w, struct trees_unit *u)
 }
 
 /*
- * ElasticQuotas are not watched: a flavor that one caps would count as empty, and all that has
+ * Where ElasticQuotas cannot be read, a flavor that one caps would count as empty, and all that has
  * quota of it would lose it.
  */
-static void refuse_elastic(struct trees_work *w, struct trees_unit *u, const struct api_model *m)
+static void refuse_elastic(struct trees_work *w, struct trees_unit *u, const struct api_flavor *f)
 {
-	for (size_t i = 0; i < w->set->n_flavors; i++) {
+	mk_str text;
+
+	if (w->in->elastic == TREES_AWAITED) {
+		u->unsure = true;
+		return;
+	}
+	text = arena_printf(
+		w->a,
+		"flavor %.*s has a relatedElasticQuota (%.*s), and the API server does "
+		"not serve ElasticQuotas, or not to multikueued: install their CRD, grant "
+		"the right to list and watch them, or take the reference away",
+		STR_ARG(f->name), STR_ARG(f->elastic.v));
+	trees_refuse(w, u, arena_printf(w->a, "ResourceFlavor/%.*s", STR_ARG(f->name)),
+		     "RelatedElasticQuota", text.p != NULL ? text.p : "");
+}
+
+static void check_elastic(struct trees_work *w, struct trees_unit *u, const struct api_model *m)
+{
+	for (size_t i = 0; w->in->elastic != TREES_SERVED && i < w->set->n_flavors; i++) {
 		const struct api_flavor *f = w->set->flavors[i];
-		mk_str text;
 
 		for (size_t k = 0; f->elastic.set && k < m->desc.n_frs; k++) {
-			if (!str_eq(m->desc.frs[k].flavor, f->name)) {
-				continue;
+			if (str_eq(m->desc.frs[k].flavor, f->name)) {
+				refuse_elastic(w, u, f);
+				return;
 			}
-			text = arena_printf(w->a,
-					    "flavor %.*s has a relatedElasticQuota (%.*s), which "
-					    "the controller does not read: say the total in "
-					    "resourceGroup, and take the reference away",
-					    STR_ARG(f->name), STR_ARG(f->elastic.v));
-			trees_refuse(w, u,
-				     arena_printf(w->a, "ResourceFlavor/%.*s", STR_ARG(f->name)),
-				     "RelatedElasticQuota", text.p != NULL ? text.p : "");
-			return;
 		}
 	}
 }
@@ -246,11 +286,12 @@ static enum mk_code judge(struct trees_work *w, const struct api_model *m, struc
 	if (u->judged.mode != TREES_COMPILE || u->deleted) {
 		return ERR_OK;
 	}
-	refuse_elastic(w, u, m);
+	check_elastic(w, u, m);
 	code = compile_tree(w->a, m, q, &u->compiled, err);
 	u->judged.compiled = &u->compiled;
 	u->active = u->compiled.reasons.n == 0;
 	w->out->n_inexpressible += u->active ? 0 : 1;
+	u->active = u->active && !u->unsure && (!u->judged.capacity || u->judged.capacity->known);
 	return code;
 }
 
@@ -273,6 +314,8 @@ static enum mk_code judge_all(struct trees_work *w, struct mk_err *err)
 	find_refusals(w);
 	for (size_t i = 0; code == ERR_OK && i < w->n; i++) {
 		find_mode(w, &w->units[i]);
+		w->units[i].judged.capacity = trees_capacity_get(
+			w->in->capacities, w->units[i].parents, w->units[i].name);
 	}
 	for (size_t i = 0; code == ERR_OK && i < models.n; i++) {
 		code = judge(w, &models.v[i], err);
@@ -293,7 +336,7 @@ static enum mk_code write_all(struct trees_work *w, struct mk_err *err)
 	for (size_t i = 0; code == ERR_OK && i < w->n; i++) {
 		struct trees_unit *u = &w->units[i];
 
-		if (u->judged.refusal != NULL) {
+		if (u->judged.refusal != NULL || u->unsure) {
 			continue;
 		}
 		if (u->deleted) {
@@ -342,10 +385,13 @@ static void write_status(struct trees_work *w, struct trees_unit *u)
 	struct trees_usage *usage = u->wrong || !j->model ? NULL : trees_usage(w->a, j);
 	struct json *body = NULL;
 
+	u->usage = usage;
 	if (usage != NULL) {
-		u->usage = usage;
 		trees_figures(j, usage, w->out);
-	} else if (!u->wrong) {
+		if (u->unsure) {
+			return;
+		}
+	} else if (!u->wrong && (j->model != NULL || u->host.n == 0)) {
 		w->a->failed = w->a->failed || j->model != NULL;
 		return;
 	}

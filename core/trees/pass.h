@@ -18,6 +18,8 @@
 #include "core/quota/api.h"
 #include "core/quota/compile.h"
 #include "core/quota/validate.h"
+#include "core/trees/capacity.h"
+#include "core/trees/store.h"
 
 /* The field manager of Cohorts, ClusterQueues and finalizers, and that of status. */
 #define TREES_FIELD_MANAGER "multikueue-quotatrees"
@@ -56,6 +58,9 @@ struct trees_input {
 	bool settled;
 	const struct trees_refusal *refusals;
 	size_t n_refusals;
+	/* Of ElasticQuotas: is one that is not among 'objects' not there? */
+	enum trees_service elastic;
+	const struct trees_capacities *capacities; /* NULL: no tree has its total from workers */
 	int64_t wall_ms;
 };
 
@@ -71,7 +76,11 @@ struct trees_write {
 	mk_str tree;        /* whose: of the ClusterQuotaTree, or of the root; "" of API_STATUS */
 	bool parents;       /* ... of the root, a ClusterQueue */
 	mk_str name;
-	bool force; /* of TREES_APPLY: the tree has TREES_TAKE_OVER */
+	/*
+	 * Of TREES_APPLY: the tree has TREES_TAKE_OVER, or it is the root whose quota its owner
+	 * wants from workers.
+	 */
+	bool force;
 	struct json *body;
 };
 
@@ -80,6 +89,8 @@ struct trees_figure {
 	mk_str tree, queue, flavor, resource;
 	bool leaf;
 	int64_t nominal, max, use, hold;
+	bool first;      /* pair of its queue, */
+	int64_t pending; /* ... in and below which so many Workloads wait */
 };
 
 struct trees_plan {
@@ -96,7 +107,6 @@ struct trees_plan {
 	struct trees_figure *figures;
 	size_t n_figures;
 	size_t n_trees, n_invalid, n_inexpressible;
-	/* Workloads that wait, by leaf: ClusterQueue.status.pendingWorkloads is in the store. */
 };
 
 /*

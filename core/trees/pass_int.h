@@ -23,9 +23,10 @@ struct trees_unit {
 	size_t n_errors, size_errors;
 	struct trees_judged judged; /* without a model: wrong, or grafted */
 	struct compiled compiled;
-	bool active;                     /* compiled and to be written */
-	const struct trees_usage *usage; /* NULL: wrong, or grafted */
-	struct json *conditions;         /* of a tree of parents, for ClusterQueueTree "default" */
+	bool active; /* compiled and to be written */
+	bool unsure; /* what it depends on is not known yet: nothing is said of it either */
+	const struct trees_usage *usage; /* of the status; NULL: wrong, or grafted */
+	struct json *state;              /* of a tree of parents, for ClusterQueueTree "default" */
 	/* Cohorts and ClusterQueues that matter to its plan. */
 	struct json **near;
 	size_t n_near, size_near;
@@ -73,7 +74,7 @@ void trees_release(struct trees_work *w, struct trees_unit *u, const struct json
 /* Deletes Cohorts of 'u', the lowest first, that nothing is in. Returns how many stay. */
 size_t trees_delete_cohorts(struct trees_work *w, struct trees_unit *u, struct json **v, size_t n);
 
-/* hierarchy.c: writes the status of ClusterQueueTree "default", after all trees were judged. */
+/* hierarchy.c: writes the status of ClusterQueueTree "default", after those of the trees. */
 void trees_write_hierarchy(struct trees_work *w);
 
 /* pass.c: appends a write. */

@@ -4,8 +4,8 @@
 #include "core/trees/status_int.h"
 
 enum {
-	MESSAGE_MAX = 32768,     /* the schema of the status takes no longer one */
-	ROOT_MESSAGE_MAX = 2048, /* of a tree of parents: all of them are in one object */
+	MESSAGE_MAX = 32768,        /* the schema of the status takes no longer one */
+	PARENTS_MESSAGE_MAX = 2048, /* of a tree of parents: all of them are in one object */
 };
 
 /* What a status consists of besides conditions. */
@@ -29,11 +29,6 @@ static const char *const members[] = {
 
 /* --- conditions ------------------------------------------------------------------------------- */
 
-static const struct json *live_condition(const struct trees_judged *j, const char *type)
-{
-	return json_find(json_at(j->live, "/status/conditions"), "type", type);
-}
-
 static mk_str cut(struct arena *a, mk_str message, size_t most)
 {
 	const mk_str more = STR(" ...");
@@ -55,44 +50,25 @@ static mk_str since(struct arena *a, const struct json *live, const char *status
 }
 
 struct telling {
-	size_t most;        /* of a message */
-	int64_t generation; /* of which it is said; -1: left out */
+	size_t most;            /* of a message */
+	int64_t generation;     /* of which it is said */
+	const struct json *was; /* conditions as they are now, or NULL */
 	int64_t wall_ms;
 };
 
-/* 'was': the condition as it is now, or NULL. */
 static struct json *condition(struct arena *a, const struct trees_condition *c,
-			      const struct json *was, const struct telling *t)
+			      const struct telling *t)
 {
 	struct json *one = json_new_obj(a);
+	const struct json *was = json_find(t->was, "type", c->type);
 
 	json_set_str(a, one, "type", str_of(c->type));
 	json_set_str(a, one, "status", str_of(c->status));
 	json_set_str(a, one, "reason", c->reason);
 	json_set_str(a, one, "message", cut(a, c->message, t->most));
-	if (t->generation >= 0) {
-		json_set_int(a, one, "observedGeneration", t->generation);
-	}
+	json_set_int(a, one, "observedGeneration", t->generation);
 	json_set_str(a, one, "lastTransitionTime", since(a, was, c->status, t->wall_ms));
 	return one;
-}
-
-struct json *trees_root_conditions(struct arena *a, const struct trees_judged *j,
-				   const struct trees_usage *usage, const struct json *was,
-				   int64_t wall_ms)
-{
-	static const int kinds[] = {TREES_ACCEPTED, TREES_ACTIVE, TREES_EXPRESSIBLE};
-	const struct telling t = {.most = ROOT_MESSAGE_MAX, .generation = -1, .wall_ms = wall_ms};
-	struct trees_condition conditions[TREES_CONDITIONS];
-	struct json *list = json_new_arr(a);
-
-	trees_conditions(a, j, usage, conditions);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		const struct trees_condition *c = &conditions[kinds[i]];
-
-		json_add(a, list, condition(a, c, json_find(was, "type", c->type), &t));
-	}
-	return list;
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -112,7 +88,7 @@ static bool says_same(const struct trees_judged *j, const struct json *status)
 	}
 	while (json_next(&it)) {
 		mk_str type = json_str(json_get(it.val, "type"));
-		const struct json *theirs = live_condition(j, type.p);
+		const struct json *theirs = json_find(json_get(live, "conditions"), "type", type.p);
 
 		if (!theirs || !json_equal(it.val, theirs)) {
 			return false;
@@ -122,17 +98,13 @@ static bool says_same(const struct trees_judged *j, const struct json *status)
 }
 
 static struct json *make_status(struct arena *a, const struct trees_judged *j,
-				const struct trees_usage *usage, int64_t wall_ms)
+				const struct trees_usage *usage, const struct telling *t)
 {
-	const struct telling t = {.most = MESSAGE_MAX,
-				  .generation =
-					  json_int(json_at(j->live, "/metadata/generation"), 0),
-				  .wall_ms = wall_ms};
 	struct trees_condition conditions[TREES_CONDITIONS];
 	struct json *status = json_new_obj(a);
 	struct json *list = json_new_arr(a);
 
-	json_set_int(a, status, "observedGeneration", t.generation);
+	json_set_int(a, status, "observedGeneration", t->generation);
 	if (usage != NULL) {
 		bool compiles = j->mode == TREES_COMPILE && !j->engine;
 
@@ -140,9 +112,8 @@ static struct json *make_status(struct arena *a, const struct trees_judged *j,
 		trees_lists(a, j, usage, status);
 	}
 	trees_conditions(a, j, usage, conditions);
-	for (size_t i = 0; i < TREES_CONDITIONS; i++) {
-		json_add(a, list,
-			 condition(a, &conditions[i], live_condition(j, conditions[i].type), &t));
+	for (size_t i = 0; i < TREES_CONDITIONS && conditions[i].type != NULL; i++) {
+		json_add(a, list, condition(a, &conditions[i], t));
 	}
 	json_set(a, status, STR("conditions"), list);
 	return status;
@@ -151,7 +122,13 @@ static struct json *make_status(struct arena *a, const struct trees_judged *j,
 struct json *trees_status(struct arena *a, const struct trees_judged *j,
 			  const struct trees_usage *usage, int64_t wall_ms)
 {
-	struct json *status = make_status(a, j, usage, wall_ms);
+	const struct telling t = {
+		.most = MESSAGE_MAX,
+		.generation = json_int(json_at(j->live, "/metadata/generation"), 0),
+		.was = json_at(j->live, "/status/conditions"),
+		.wall_ms = wall_ms,
+	};
+	struct json *status = make_status(a, j, usage, &t);
 	struct json *body = json_new_obj(a);
 	struct json *meta = json_new_obj(a);
 
@@ -164,4 +141,18 @@ struct json *trees_status(struct arena *a, const struct trees_judged *j,
 	json_set(a, body, STR("metadata"), meta);
 	json_set(a, body, STR("status"), status);
 	return arena_failed(a) ? NULL : body;
+}
+
+struct json *trees_status_of_parents(struct arena *a, const struct trees_judged *j,
+				     const struct json *root, const struct trees_usage *usage,
+				     const struct json *was, int64_t wall_ms)
+{
+	const struct telling t = {
+		.most = PARENTS_MESSAGE_MAX,
+		.generation = json_int(json_at(root, "/metadata/generation"), 0),
+		.was = json_get(was, "conditions"),
+		.wall_ms = wall_ms,
+	};
+
+	return make_status(a, j, usage, &t);
 }

@@ -24,7 +24,8 @@ struct trees_judged {
 	bool engine;                     /* enforcement: Engine, which nothing does */
 	/* Nothing is left to be written for it, deletions aside. */
 	bool written;
-	const struct trees_refusal *refusal; /* or NULL */
+	const struct trees_refusal *refusal;   /* or NULL */
+	const struct trees_capacity *capacity; /* NULL: its total is its own */
 };
 
 /* What each queue uses, from the statuses of leaves up. */
@@ -42,13 +43,13 @@ struct json *trees_status(struct arena *a, const struct trees_judged *j,
 			  const struct trees_usage *usage, int64_t wall_ms);
 
 /*
- * Conditions Accepted, Active and Expressible of a tree of parents, whose place is in the status of
- * ClusterQueueTree "default"; 'was' (may be NULL) are those that it has there. In 'a'; out of
- * memory shows in arena_failed.
+ * The same of a tree of parents, for its entry in the status of ClusterQueueTree "default", also
+ * when it says nothing new, and with shorter messages: 'root' is the ClusterQueue (or NULL), 'was'
+ * the live entry (or NULL). Out of memory shows in arena_failed.
  */
-struct json *trees_root_conditions(struct arena *a, const struct trees_judged *j,
-				   const struct trees_usage *usage, const struct json *was,
-				   int64_t wall_ms);
+struct json *trees_status_of_parents(struct arena *a, const struct trees_judged *j,
+				     const struct json *root, const struct trees_usage *usage,
+				     const struct json *was, int64_t wall_ms);
 
 /* Appends the figures of the tree to plan->figures, which has room for quota_n_nodes * n_frs. */
 void trees_figures(const struct trees_judged *j, const struct trees_usage *usage,

@@ -56,7 +56,10 @@ bool trees_is_over(const struct trees_usage *u, size_t node);
 /* Levels of the tree: the root is 1. */
 size_t trees_depth(const struct trees_judged *j);
 
-/* The conditions of a status, in this order. All of them are always there. */
+/*
+ * The conditions of a status, in this order. All but the last are always there; that one has no
+ * type where the tree's total is its own.
+ */
 enum {
 	TREES_ACCEPTED,
 	TREES_ACTIVE,
@@ -65,6 +68,7 @@ enum {
 	TREES_OVER_LIMIT,
 	TREES_RECLAIM,
 	TREES_ROUNDED,
+	TREES_CAPACITY,
 	TREES_CONDITIONS,
 };
 

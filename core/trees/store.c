@@ -14,7 +14,7 @@
 enum {
 	OBJECTS_MAX = 200000,       /* of one kind */
 	PUT_MAX = 96 * 1024 * 1024, /* memory for one put */
-	N_SHELVES = 6,
+	N_SHELVES = 7,
 	N_PARTS = 4, /* of a text */
 };
 
@@ -40,6 +40,7 @@ struct shelf {
 	uint64_t mark;
 	bool listing;
 	bool listed; /* once, or not served */
+	bool served; /* when 'listed' */
 	bool lost;   /* something is missing, or older than what was put */
 	bool failed; /* ... since the list under way began */
 };
@@ -56,8 +57,8 @@ struct trees_snapshot {
 };
 
 /* In the order of enum api_kind. */
-static const enum api_kind shelf_kinds[N_SHELVES] = {API_QUEUE, API_TREE,   API_STATUS,
-						     API_LQ,    API_FLAVOR, API_COHORT};
+static const enum api_kind shelf_kinds[N_SHELVES] = {API_QUEUE,  API_TREE,    API_STATUS, API_LQ,
+						     API_FLAVOR, API_ELASTIC, API_COHORT};
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
@@ -394,9 +395,10 @@ void trees_store_list(struct trees_store *s, enum api_kind kind)
 }
 
 /* The kind is known; what has another mark than 'mark' is not there any more. */
-static void sweep(struct trees_store *s, struct shelf *f, uint64_t mark)
+static void sweep(struct trees_store *s, struct shelf *f, uint64_t mark, bool served)
 {
 	size_t n = 0;
+	bool news = !f->listed || f->lost != f->failed || f->served != served;
 
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->v[i].mark == mark) {
@@ -405,10 +407,11 @@ static void sweep(struct trees_store *s, struct shelf *f, uint64_t mark)
 			text_unref(f->v[i].text);
 		}
 	}
-	s->version += n < f->n || !f->listed || f->lost != f->failed ? 1 : 0;
+	s->version += n < f->n || news ? 1 : 0;
 	f->n = n;
 	f->listing = false;
 	f->listed = true;
+	f->served = served;
 	f->lost = f->failed;
 }
 
@@ -418,7 +421,7 @@ void trees_store_listed(struct trees_store *s, enum api_kind kind)
 
 	lock(s);
 	if (f) {
-		sweep(s, f, f->mark);
+		sweep(s, f, f->mark, true);
 	}
 	unlock(s);
 }
@@ -430,7 +433,7 @@ void trees_store_unserved(struct trees_store *s, enum api_kind kind)
 	lock(s);
 	if (f) {
 		f->failed = false;
-		sweep(s, f, ++f->mark);
+		sweep(s, f, ++f->mark, false);
 	}
 	unlock(s);
 }
@@ -443,13 +446,29 @@ bool trees_store_whole(const struct trees_store *s, enum api_kind *ret_kind)
 	for (size_t i = 0; whole && i < N_SHELVES; i++) {
 		const struct shelf *f = &s->shelves[i];
 
-		whole = f->listed && !f->lost;
+		whole = (f->listed && !f->lost) || f->kind == API_ELASTIC;
 		if (!whole && ret_kind) {
 			*ret_kind = f->kind;
 		}
 	}
 	unlock(s);
 	return whole;
+}
+
+enum trees_service trees_store_service(const struct trees_store *s, enum api_kind kind)
+{
+	enum trees_service service = TREES_AWAITED;
+
+	lock(s);
+	for (size_t i = 0; i < N_SHELVES; i++) {
+		const struct shelf *f = &s->shelves[i];
+
+		if (f->kind == kind && f->listed && !f->lost) {
+			service = f->served ? TREES_SERVED : TREES_UNSERVED;
+		}
+	}
+	unlock(s);
+	return service;
 }
 
 enum trees_place trees_store_place(const struct trees_store *s, mk_str queue)

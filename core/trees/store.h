@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the manager cluster has of queue trees (KEP-1093): ClusterQuotaTrees, ClusterQueueTrees,
- * ClusterQueues, Cohorts, LocalQueues and ResourceFlavors as text, kept up to date by the caller,
- * who watches them. Texts do not change once they are in: a snapshot shares them, so that a pass
- * (pass.h) and reviews (review.h) work on threads of their own while the store goes on.
+ * ClusterQueues, Cohorts, LocalQueues, ResourceFlavors and ElasticQuotas as text, kept up to date
+ * by the caller, who watches them. Texts do not change once they are in: a snapshot shares them, so
+ * that a pass (pass.h) and reviews (review.h) work on threads of their own while the store goes on.
  * Thread-safe.
  */
 #ifndef MK_TREES_STORE_H
@@ -34,7 +34,7 @@ void trees_store_free(struct trees_store *s);
  * The state 'rv' of an object, as JSON text (copied, without what no pass reads). 'ns' is empty for
  * kinds without. A state that differs in its resourceVersion alone is TREES_SAME, and snapshots
  * have it from then on. While the kind is listed, what is put counts even if it is older: the API
- * server may have been restored from a backup. Other kinds than the six are TREES_SAME.
+ * server may have been restored from a backup. Other kinds than the seven are TREES_SAME.
  */
 enum trees_kept trees_store_put(struct trees_store *s, enum api_kind kind, mk_str ns, mk_str name,
 				uint64_t rv, mk_str text);
@@ -48,10 +48,18 @@ void trees_store_listed(struct trees_store *s, enum api_kind kind);
 void trees_store_unserved(struct trees_store *s, enum api_kind kind);
 
 /*
- * Is everything known: each of the six kinds was listed or is not served, and nothing was lost
- * since? Otherwise *ret_kind (may be NULL) is one that is not.
+ * Is everything known: each kind but ElasticQuotas was listed or is not served, and nothing was
+ * lost since? Otherwise *ret_kind (may be NULL) is one that is not.
  */
 bool trees_store_whole(const struct trees_store *s, enum api_kind *ret_kind);
+
+/* What is known of a kind as a whole. */
+enum trees_service {
+	TREES_AWAITED,  /* neither listed nor said not to be served; or something of it was lost */
+	TREES_UNSERVED, /* the API server does not serve it, or not to us */
+	TREES_SERVED,   /* what is not in the store is not there */
+};
+enum trees_service trees_store_service(const struct trees_store *s, enum api_kind kind);
 
 /* What the objects say of a ClusterQueue, be it there or not. */
 enum trees_place {

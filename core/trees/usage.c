@@ -181,6 +181,8 @@ void trees_figures(const struct trees_judged *j, const struct trees_usage *usage
 				.max = c->max,
 				.use = c->use,
 				.hold = c->hold,
+				.first = f == 0,
+				.pending = usage->workloads[node].pending,
 			};
 		}
 	}

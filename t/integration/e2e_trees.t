@@ -17,6 +17,7 @@ for kind in ClusterQuotaTree ClusterQueueTree; do
 	api mgr POST /kubesim/crd '{"group":"kueue.x-k8s.io","version":"v1alpha1","plural":"'"$(echo $kind | tr '[:upper:]' '[:lower:]')"'s",
 		"kind":"'$kind'","clusterScoped":true}' >/dev/null
 done
+api mgr POST /kubesim/crd '{"group":"scheduling.x-k8s.io","version":"v1alpha1","plural":"elasticquotas","kind":"ElasticQuota"}' >/dev/null
 
 # tree CPU LEFT RIGHT: total, and weights of the two
 tree() {
@@ -99,4 +100,15 @@ is "$(nominal left)" 7 "... and the other's value stays"
 api mgr PATCH $TREES/clusterquotatrees/org '{"metadata":{"annotations":{"multikueued.io/take-over":"true"}}}' >/dev/null
 wait_for 60 has_nominal left 6 && wait_for 60 has_active ^True
 ok $? "... until the tree takes it over" || diag "$(active)"
+
+# --- a flavor that an ElasticQuota caps -----------------------------------------------------------
+ELASTIC=/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/elasticquotas
+api mgr POST $ELASTIC '{"apiVersion":"scheduling.x-k8s.io/v1alpha1","kind":"ElasticQuota","metadata":{"name":"cap","namespace":"default"},
+	"spec":{"max":{"cpu":"8"}}}' >/dev/null
+api mgr PATCH $KUEUE/resourceflavors/default-flavor '{"metadata":{"annotations":{"kueue.x-k8s.io/related-elastic-quota":"default/cap"}}}' >/dev/null
+wait_for 60 has_nominal org 8 && wait_for 60 has_nominal left 4
+ok $? "an ElasticQuota caps what a flavor gives" || diag "$(active)"
+api mgr PATCH $ELASTIC/cap '{"spec":{"max":{"cpu":"4"}}}' >/dev/null
+wait_for 60 has_nominal org 4 && wait_for 60 has_nominal left 2
+ok $? "... and the tree follows it" || diag "$(active)"
 done_testing

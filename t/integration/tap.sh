@@ -24,6 +24,10 @@ is() { # FOUND EXPECTED NAME
 	ok $? "$3" || printf '#   found    %s\n#   expected %s\n' "$1" "$2"
 }
 
+diag() { # LINE...
+	printf '#   %s\n' "$@"
+}
+
 skip() { # NAME WHY
 	tap_n=$((tap_n + 1))
 	echo "ok $tap_n - $1 # SKIP $2"

@@ -52,6 +52,8 @@ static struct json *conditions(struct ks_actors *k, const struct cq *q, const st
 		     same ? json_str(json_get(old, "lastTransitionTime")) : now_text(k));
 	json_set_str(&k->a, c, "message",
 		     q->active ? STR("Can admit new workloads") : STR("Can't admit new workloads"));
+	json_set_int(&k->a, c, "observedGeneration",
+		     json_int(json_at(obj, "/metadata/generation"), 1));
 	json_set_str(&k->a, c, "reason", q->active ? STR("Ready") : STR("NotReady"));
 	json_set_str(&k->a, c, "status", q->active ? STR("True") : STR("False"));
 	json_set_str(&k->a, c, "type", STR("Active"));

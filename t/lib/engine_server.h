@@ -84,10 +84,11 @@ struct world {
 	bool full;        /* log whole texts; else without the check's message of those that wait */
 	bool drops;       /* changes are taken, and nothing is changed */
 	bool pods_pend;   /* a Pod has a status from the start, as on an API server */
-	const char *dispatcher;         /* NULL: all at once */
-	bool gate_paths;                /* MultiKueueKubeConfigPathValidation */
-	bool gate_quota;                /* MultiKueueManagerQuotaAutomation */
-	bool read_queues;               /* engine_options.queues */
+	const char *dispatcher;                             /* NULL: all at once */
+	bool gate_paths;                                    /* MultiKueueKubeConfigPathValidation */
+	bool gate_quota;                                    /* MultiKueueManagerQuotaAutomation */
+	bool (*has_owner)(void *ctx, mk_str cluster_queue); /* engine_options; ctx: the world */
+	bool read_queues;                                   /* engine_options.queues */
 	bool queues[WORLD_CLUSTERS];    /* LocalQueues and ClusterQueues are watched, by cluster */
 	bool no_queues[WORLD_CLUSTERS]; /* ... and may not be */
 	bool hold_queues;               /* ... and their lists come when the test says */

@@ -224,6 +224,8 @@ void w_start(struct world *w)
 					     .path_validation = w->gate_paths,
 					     .cluster_profile = w->gate_profiles},
 				   .queues = w->read_queues,
+				   .has_owner = w->has_owner,
+				   .owner_ctx = w,
 				   .has_profiles = w->has_profiles,
 				   .providers = w->providers,
 				   .n_providers = w->n_providers,

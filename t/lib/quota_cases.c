@@ -19,6 +19,9 @@
 #define NOTE "metadata.annotations[kueue.x-k8s.io/"
 #define OWN "/spec/resourceGroups/0/flavors/0/resources/0"
 #define IN_OWN "spec.resourceGroups[0].flavors[0].resources[0]"
+#define FROM "spec.capacityFrom.workers"
+#define FROM_NOTE NOTE "capacity-from].workers"
+#define A_NOTE "/0/metadata/annotations/kueue.x-k8s.io~1capacity-from"
 #define A_PARENT "/metadata/annotations/kueue.x-k8s.io~1parent"
 
 /* A parent that says nothing of memory, of which the tree has some and its child wants some. */
@@ -172,8 +175,64 @@ const struct quota_row quota_tree_rows[] = {
 	{"a name that is missing", weights_yaml, NODE "/-", "{}", IN_B "[2].name: Required value"},
 	{"both resource groups", weights_yaml, "/0/spec/resourceGroups", "[]",
 	 "spec.resourceGroups: Forbidden: use either resourceGroup or resourceGroups, not both"},
-	{"totals of workers", weights_yaml, "/0/spec/capacityFrom", "{\"workers\":{}}",
-	 "spec.capacityFrom: Forbidden: totals are those of resourceGroup, not the workers'"},
+	{"totals of workers", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"multiKueueConfig\":\"fleet\",\"flavorMap\":{\"far\":\"f\"},"
+	 "\"dropAfter\":\"1m\",\"multiplier\":\"0.5\"}}",
+	 ""},
+	{"... by labels", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"selector\":{\"matchLabels\":{\"a\":\"b\"},\"matchExpressions\":[{"
+	 "\"key\":\"c\",\"operator\":\"Exists\"}]}}}",
+	 ""},
+	{"... of nothing", weights_yaml, "/0/spec/capacityFrom", "{}",
+	 "spec.capacityFrom.workers: Required value"},
+	{"... of no workers", weights_yaml, "/0/spec/capacityFrom", "{\"workers\":{}}",
+	 FROM ": Required value: multiKueueConfig or selector"},
+	{"... of both", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"multiKueueConfig\":\"a\",\"selector\":{}}}",
+	 FROM ".selector: Forbidden: use either multiKueueConfig or selector, not both"},
+	{"... of the wrong type", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"multiKueueConfig\":1,\"flavorMap\":[],\"multiplier\":\"-1\","
+	 "\"dropAfter\":"
+	 "\"5\",\"raiseAfter\":\"-1s\",\"lostAfter\":5}}",
+	 FROM ".dropAfter: Invalid value: \"5\": must be a duration such as \"5m\"\n" FROM
+	      ".flavorMap: Invalid value: \"[]\": must be an object\n" FROM
+	      ".lostAfter: Invalid value: \"5\": must be a string\n" FROM
+	      ".multiKueueConfig: Invalid value: \"1\": must be a string\n" FROM
+	      ".multiplier: Invalid value: \"-1\": must be a number from 0 to 1000\n" FROM
+	      ".raiseAfter: Invalid value: \"-1s\": must be at least 0"},
+	{"... by no selector", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"selector\":{\"matchLabels\":{\"a\":1},\"matchExpressions\":[{\"key\":"
+	 "\"c\","
+	 "\"operator\":\"in\"},{\"operator\":\"In\"}]}}}",
+	 FROM ".selector.matchExpressions[0].operator: Unsupported value: \"in\": supported "
+	      "values: \"DoesNotExist\", \"Exists\", \"In\", \"NotIn\"\n" FROM
+	      ".selector.matchExpressions[1].key: Required value\n" FROM
+	      ".selector.matchExpressions[1].values: Required value: at least one\n" FROM
+	      ".selector.matchLabels[a]: Invalid value: \"1\": must be a string"},
+	{"V32, in capacityFrom", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"multikueueConfig\":\"a\",\"selector\":{},\"flavourMap\":{}}}",
+	 FROM ".flavourMap: Unknown field: did you mean \"flavorMap\"?\n" FROM
+	      ".multikueueConfig: Unknown field: did you mean \"multiKueueConfig\"?"},
+	{"V33", weights_yaml, "/0/spec/capacityFrom",
+	 "{\"workers\":{\"multiKueueConfig\":\"a\",\"flavorMap\":{\"x\":\"ff\",\"y\":\"f\"}}}",
+	 FROM ".flavorMap[x]: Invalid value: \"ff\": the tree has no such flavor"},
+	{"V33, of a graft", weights_yaml, "/0/spec",
+	 "{\"hierarchies\":{\"r\":{\"weightedQuotas\":[{\"name\":\"x\"}]}},\"resourceGroups\":"
+	 "[" GROUP("f", "cpu") "],\"graftAt\":{\"tree\":\"u\",\"node\":\"n\"},\"capacityFrom\":{"
+			       "\"workers\":{\"multiKueueConfig\":\"a\"}}}",
+	 "spec.capacityFrom: Forbidden: the tree is grafted, and has the quota of its place there\n"
+	 "spec.graftAt.tree: Invalid value: \"u\": tree does not exist"},
+	{"V16 to V18, not of what workers have", amounts_yaml, "/0/spec",
+	 "{\"capacityFrom\":{\"workers\":{\"multiKueueConfig\":\"a\"}},\"resourceGroups\":[{"
+	 "\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"
+	 "\"cpu\",\"nominalQuota\":0}]}]}],\"hierarchies\":{\"r\":{\"weightedQuotas\":[{\"name\":"
+	 "\"x\","
+	 "\"minResources\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":5}]}]"
+	 ","
+	 "\"maxResources\":[{\"name\":\"f\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":7}]}]"
+	 "}"
+	 "]}}}",
+	 ""},
 	{"queues for namespaces", weights_yaml, "/0/spec/hierarchies/a/dynamicChildren", "{}",
 	 "spec.hierarchies[a].dynamicChildren: Forbidden: queues are not made for namespaces: list "
 	 "them in weightedQuotas"},
@@ -242,6 +301,23 @@ const struct quota_row quota_queue_rows[] = {
 	 "spec.cohort: Forbidden: ClusterQueue \"company\" belongs to a queue tree; cohort and "
 	 "tree "
 	 "cannot be combined"},
+	{"totals of workers", parents_yaml, A_NOTE,
+	 "\"{\\\"workers\\\":{\\\"multiKueueConfig\\\":\\\"fleet\\\"}}\"", ""},
+	{"... that are no JSON", parents_yaml, A_NOTE, "\"fleet\"",
+	 NOTE "capacity-from]: Invalid value: \"fleet\": must be what capacityFrom of a "
+	      "ClusterQuotaTree is, in JSON"},
+	{"V32, in capacity-from", parents_yaml, A_NOTE,
+	 "\"{\\\"workers\\\":{\\\"multiKueueConfg\\\":\\\"fleet\\\"}}\"",
+	 FROM_NOTE ": Required value: multiKueueConfig or selector\n" FROM_NOTE
+		   ".multiKueueConfg: Unknown field: did you mean \"multiKueueConfig\"?"},
+	{"V33, a flavor", parents_yaml, A_NOTE,
+	 "\"{\\\"workers\\\":{\\\"multiKueueConfig\\\":\\\"fleet\\\",\\\"flavorMap\\\":{\\\"x\\\":"
+	 "\\\"elsewhere\\\"}}}\"",
+	 FROM_NOTE ".flavorMap[x]: Invalid value: \"elsewhere\": the tree has no such flavor"},
+	{"V33, below a parent", parents_yaml,
+	 "/2/metadata/annotations/kueue.x-k8s.io~1capacity-from",
+	 "\"{\\\"workers\\\":{\\\"multiKueueConfig\\\":\\\"fleet\\\"}}\"",
+	 NOTE "capacity-from]: Forbidden: only the root of a tree has its total from workers"},
 	{"V5", parents_yaml, "/2/spec/resourceGroups",
 	 "[{\"coveredResources\":[\"cpu\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{\"name\":"
 	 "\"cpu\",\"nominalQuota\":1}]}]}]",

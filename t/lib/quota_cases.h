@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each of the 32 rules for queue trees, as one change to a sound set of objects and the exact words
+ * Each of the 33 rules for queue trees, as one change to a sound set of objects and the exact words
  * of what is then wrong: for every program that judges trees.
  */
 #ifndef MK_T_LIB_QUOTA_CASES_H

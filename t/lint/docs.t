@@ -47,7 +47,7 @@ same "core/base/log.c: log_modules are the modules of the records, in order" "$t
 sed -n 's/^| `--log-level LEVEL` | \(.*\) |$/\1/p' docs/configuration.md | sed 's/.*module (//' | grep -o '`[a-z]*`' | tr -d '`' >"$tmp/page"
 same "docs/configuration.md: the modules of the log" "$tmp/code" "$tmp/page"
 
-sed -nE 's/^\tX\(R_[A-Z_]+, "([^"]+)"\).*/\1/p' core/engine/state.h | sort >"$tmp/code"
+sed -nE 's/^\tX\(R_[A-Z_]+, "([^"]+)"\).*/\1/p' core/engine/rule_list.h | sort >"$tmp/code"
 sed -n '/^## Rules$/,/^## /s/^| `\([^`]*\)` | .* | .* |$/\1/p' docs/metrics.md | sort >"$tmp/page"
 same "docs/metrics.md: a row for each rule" "$tmp/code" "$tmp/page"
 
@@ -56,6 +56,21 @@ same "docs/metrics.md: a row for each rule" "$tmp/code" "$tmp/page"
 	grep -vE '^[a-z]+(_[a-z]+)*$' "$tmp/code" | sed 's/$/ is not made of words/'
 } >"$tmp/findings"
 check "the names of rules are words, each used once"
+
+{
+	sed -nE '/members\[\] = \{/,/\};/s/^\t"([A-Za-z]+)",$/\1/p' core/trees/status.c
+	echo conditions
+} >"$tmp/code"
+{
+	[ "$(wc -l <"$tmp/code")" -gt 1 ] || echo "nothing in the code: has its form changed?"
+	while read -r member; do
+		grep -qE "^ {14}$member:" conf/crd/kueue.x-k8s.io_clusterquotatrees.yaml ||
+			echo "$member of a ClusterQuotaTree"
+		grep -qE "^ {20}$member:" conf/crd/kueue.x-k8s.io_clusterqueuetrees.yaml ||
+			echo "$member of a tree of parents"
+	done <"$tmp/code"
+} >"$tmp/findings"
+check "conf/crd: both kinds of tree have each field of a status, which the API server refuses else"
 
 sed -n '/specs\[\] = {/,/^};/s/.*"\(--[a-z-]*\)".*/\1/p' core/daemon/options.c | sort >"$tmp/code"
 sed -n '/help\[\] =/,/;$/p' core/daemon/options.c | grep -oE '"  --[a-z-]+' | sed 's/"  //' | sort >"$tmp/page"

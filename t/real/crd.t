@@ -85,7 +85,12 @@ tree '{r: {weightedQuotas: [{name: a, minWeight: -1}]}}'
 refused "V13: a negative weight" \
 	'minWeight: Invalid value: -1'
 tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {}}'
-refused "what no controller would act on: totals of workers" 'spec.capacityFrom: Forbidden'
+refused "totals of no workers" 'multiKueueConfig or selector'
+tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {multiKueueConfig: a, selector: {}}}'
+refused "totals of workers by two means" 'use either multiKueueConfig or selector, not both'
+tree '{r: {weightedQuotas: [{name: a}]}}' 'capacityFrom: {workers: {multiKueueConfig: a}}
+  graftAt: {tree: t, node: r}'
+refused "V33: totals of workers of a grafted tree" 'the tree is grafted'
 tree '{r: {dynamicChildren: {maxChildren: 3}}}'
 refused "what no controller would act on: queues for namespaces" 'dynamicChildren: Forbidden'
 tree '{r: {weightedQuotas: [{name: a, maxWeight: 101}]}}'
@@ -118,6 +123,15 @@ k bare patch clusterqueuetree default --subresource=status --type=merge \
 ok $? "which the schema takes" || diag "$(cat "$WORK/out")"
 is "$(k bare get clusterqueuetree default -o 'jsonpath={.status.trees[0].nodes[*].name}')" \
 	"company product research language vision" "all of it"
+jq '{apiVersion: "kueue.x-k8s.io/v1alpha1", kind: "ClusterQueueTree", metadata: {name: "default"},
+	status: (. | .trees[0].conditions = [{type: "Active", status: "True", reason: "Ready", message: "",
+	lastTransitionTime: "2026-01-01T00:00:00Z"}])}' "$WORK/status" >"$WORK/applied"
+k bare apply --server-side --force-conflicts --subresource=status --field-manager=multikueue-quotatrees-status \
+	-f "$WORK/applied" >"$WORK/out" 2>&1
+ok $? "which is applied as the controller does" || diag "$(cat "$WORK/out")"
+is "$(k bare get clusterqueuetree default --show-managed-fields -o json |
+	jq -c '[.metadata.managedFields[] | select(.manager == "multikueue-quotatrees-status") | .fieldsV1."f:status"]')" \
+	'[{"f:trees":{}}]' "... all trees as one field: managedFields do not grow with them"
 
 # --- with Kueue's ---------------------------------------------------------------------------------
 ours >"$WORK/before"

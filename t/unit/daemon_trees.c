@@ -112,8 +112,8 @@ static double shown(const char *family, const char *queue, const char *resource)
 static void test_gauges(void)
 {
 	struct trees_figure v[] = {
-		{STR("t"), STR("a"), STR("f"), STR("cpu"), true, 1500, 2000, 500, 700},
-		{STR("t"), STR("b"), STR("f"), STR("gpu"), true, 3, QUOTA_UNLIMITED, 2, 2},
+		{STR("t"), STR("a"), STR("f"), STR("cpu"), true, 1500, 2000, 500, 700, true, 5},
+		{STR("t"), STR("b"), STR("f"), STR("gpu"), true, 3, QUOTA_UNLIMITED, 2, 2, true, 4},
 	};
 	struct trees_plan p = {.figures = v, .n_figures = 2, .n_trees = 3, .n_invalid = 1};
 	struct trees_gauges g;
@@ -130,13 +130,17 @@ static void test_gauges(void)
 	ok(metric_get(g.trees, METRIC_LABELS(STR("good"))) == 2 &&
 		   metric_get(g.trees, METRIC_LABELS(STR("wrong"))) == 1,
 	   "trees by state");
+	ok(metric_get(g.pending, METRIC_LABELS(STR("t"), STR("a"))) == 5 &&
+		   metric_get(g.pending, METRIC_LABELS(STR("t"), STR("b"))) == 4,
+	   "Workloads that wait, by queue");
 	p.n_figures = 1;
 	v[0].use = 1000;
 	for (int i = 0; i < 3; i++) {
 		trees_gauges_set(&g, &p);
 	}
 	ok(shown("multikueue_quota_tree_used", "a", "cpu") == 1 &&
-		   shown("multikueue_quota_tree_used", "b", "gpu") == 0,
+		   shown("multikueue_quota_tree_used", "b", "gpu") == 0 &&
+		   metric_get(g.pending, METRIC_LABELS(STR("t"), STR("b"))) == 0,
 	   "a queue that is gone has no row");
 	trees_gauges_set(&g, NULL);
 	ok(shown("multikueue_quota_tree_used", "a", "cpu") == 0, "nor has any without a leader");

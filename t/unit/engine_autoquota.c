@@ -357,8 +357,46 @@ static void long_message(void)
 	w_free(w);
 }
 
+static bool in_tree(void *ctx, mk_str queue)
+{
+	return ((struct world *)ctx)->read_queues && str_is(queue, "cq");
+}
+
+/* Another part of the process writes the quota of one queue. */
+static void owned(void)
+{
+	struct world *w = automated(1);
+	struct object *q, *other;
+
+	w_stop(w);
+	w->has_owner = in_tree;
+	w->read_queues = true;
+	w_restart(w);
+	w_settle(w);
+	q = plain(w, 0, "cq", "1", "1", "");
+	other = plain(w, 0, "other", "1", "1", "");
+	a_local(w, 0, "q", "cq");
+	a_local(w, 0, "q2", "other");
+	plain(w, 1, "cq", "4", "4", "");
+	a_local(w, 1, "q", "cq");
+	a_local(w, 1, "q2", "cq");
+	w_later(w, 1000);
+	is_str(quota(w, q), "1 1", "a queue that has another owner is left alone");
+	ok(!strncmp(condition(w, q), "False ManagedByQueueTree The quota", 34),
+	   "... and its condition says whose it is");
+	is_str(quota(w, other), "4 4", "others are not");
+	w->read_queues = false;
+	engine_owners_changed(w->e);
+	w_later(w, 1000);
+	is_str(quota(w, q), "4 4", "the owner gives it up: it is automated");
+	w_later(w, 1000);
+	is_str(condition(w, q), AUTOMATED, "... and says so");
+	w_free(w);
+}
+
 int main(void)
 {
+	owned();
 	long_message();
 	sums();
 	texts();

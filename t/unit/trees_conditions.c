@@ -110,32 +110,49 @@ static void many_errors(void)
 	scene_close(&s);
 }
 
-/* The conditions of a tree of parents, which has no object of its own. */
-static void root_conditions(void)
+static const struct json *active_of(const struct json *status)
+{
+	return json_find(json_get(status, "conditions"), "type", "Active");
+}
+
+/* A tree of parents has no object of its own, and an entry in that of all. */
+static void parents(void)
 {
 	struct scene s;
-	const struct json *list, *was;
+	const struct json *status, *was;
 	const struct trees_refusal refusal = {STR("t"), STR("ClusterQueue/a"), STR("Conflict"),
 					      STR("owned by kubectl")};
+	struct validate_error errors[20];
+	mk_str message;
 
 	open_small(&s, "", "Any");
 	scene_judge(&s);
 	s.j.live = NULL;
 	s.j.refusal = &refusal;
-	list = trees_root_conditions(&s.a, &s.j, trees_usage(&s.a, &s.j), NULL, 0);
-	is_int(json_len(list), 3, "a tree of parents has three conditions");
-	ok(strstr(json_str(json_get(json_find(list, "type", "Active"), "message")).p,
+	status = trees_status_of_parents(&s.a, &s.j, NULL, trees_usage(&s.a, &s.j), NULL, 0);
+	ok(strstr(json_str(json_get(active_of(status), "message")).p,
 		  "set the annotation multikueued.io/take-over: \"true\" on ClusterQueue \"t\", "
-		  "the "
-		  "root of this tree") != NULL,
-	   "which say where the annotation belongs that takes over");
-	was = list;
-	list = trees_root_conditions(&s.a, &s.j, trees_usage(&s.a, &s.j), was, 86400000);
-	ok(json_equal(list, was), "their time changes with their status alone");
+		  "the root of this tree") != NULL,
+	   "a tree of parents says where the annotation belongs that takes over");
+	was = status;
+	status = trees_status_of_parents(&s.a, &s.j, NULL, trees_usage(&s.a, &s.j), was, 86400000);
+	ok(json_equal(status, was), "its times change with statuses alone");
 	s.j.refusal = NULL;
-	list = trees_root_conditions(&s.a, &s.j, trees_usage(&s.a, &s.j), was, 86400000);
-	is_str(json_str(json_get(json_find(list, "type", "Active"), "lastTransitionTime")).p,
-	       "1970-01-02T00:00:00Z", "... and then it does");
+	status = trees_status_of_parents(&s.a, &s.j, NULL, trees_usage(&s.a, &s.j), was, 86400000);
+	is_str(json_str(json_get(active_of(status), "lastTransitionTime")).p,
+	       "1970-01-02T00:00:00Z", "... and then they do");
+	for (size_t i = 0; i < 20; i++) {
+		errors[i] = (struct validate_error){
+			.fault = {.path = STR("spec.parent"),
+				  .text = arena_printf(&s.a, "%0500d", (int)i)}};
+	}
+	s.j.errors = errors;
+	s.j.n_errors = 20;
+	status = trees_status_of_parents(&s.a, &s.j, NULL, NULL, was, 86400000);
+	message = json_str(
+		json_get(json_find(json_get(status, "conditions"), "type", "Accepted"), "message"));
+	is_int((int64_t)message.n, 2048, "a long message is cut: all such trees are in one object");
+	ok(str_ends(message, STR(" ...")), "... which it says");
 	scene_close(&s);
 }
 
@@ -436,7 +453,7 @@ int main(void)
 	accepted();
 	many_errors();
 	active();
-	root_conditions();
+	parents();
 	refusals();
 	expressible();
 	degraded();

@@ -178,11 +178,23 @@ static void elastic_quotas(void)
 	ok(run_to_end(&s), "a tree is made");
 	put("apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: f, "
 	    "annotations: {kueue.x-k8s.io/related-elastic-quota: ns/e}}\n");
+	elastic = TREES_AWAITED;
+	is_str(next_text(&s, true), "", "whether an ElasticQuota is there is not known: nothing");
+	elastic = TREES_UNSERVED;
 	is_str(next_text(&s, true),
 	       "status ClusterQuotaTree/t RelatedElasticQuota ResourceFlavor/f: flavor f has a "
-	       "relatedElasticQuota (ns/e), which the controller does not read: say the total in "
-	       "resourceGroup, and take the reference away\n",
+	       "relatedElasticQuota (ns/e), and the API server does not serve ElasticQuotas, or "
+	       "not to multikueued: install their CRD, grant the right to list and watch them, or "
+	       "take the reference away\n",
 	       "a flavor that an ElasticQuota caps is not taken for empty: quotas stay");
+	elastic = TREES_SERVED;
+	put("apiVersion: scheduling.x-k8s.io/v1alpha1\nkind: ElasticQuota\nmetadata: {name: e, "
+	    "namespace: ns}\nspec: {max: {cpu: 4}}\n");
+	ok(run_to_end(&s), "its maximum caps the flavor");
+	is_str(field("ClusterQueue/r", "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota")
+		       .p,
+	       "4", "... of the whole tree");
+	elastic = TREES_UNSERVED;
 	arena_done(&a);
 }
 
@@ -296,40 +308,6 @@ static void parents_that_are_stuck(void)
 		ok(plan.writes[i].tree.n == 0 || plan.writes[i].parents,
 		   "a write says what the name of its tree is");
 	}
-	arena_done(&a);
-}
-
-/* One status has all trees of parents, and an API server takes no object of any size. */
-static void parents_without_end(void)
-{
-	enum { TREES = 900 };
-	struct trees_plan plan;
-	const struct json *status = NULL;
-	size_t told = 0;
-	struct json_iter it;
-
-	begin(FLAVOR);
-	for (int i = 0; i < TREES; i++) {
-		put(arena_printf(&a,
-				 QUEUE("r%0200d", "", CPU("nominalQuota: 10"))
-					 QUEUE("a%0200d", "",
-					       "parent: {kind: ClusterQueue, name: r%0200d}, "
-					       "cohortName: x"),
-				 i, i, i)
-			    .p);
-	}
-	pass_over(&s, TREES_OBSERVE, true, NULL, 0, &plan);
-	for (size_t i = 0; i < plan.n; i++) {
-		status = plan.writes[i].kind == API_STATUS ? json_get(plan.writes[i].body, "status")
-							   : status;
-	}
-	it = json_iter(json_get(status, "trees"));
-	while (json_next(&it)) {
-		told += json_get(it.val, "conditions") != NULL;
-	}
-	is_int(json_len(json_get(status, "trees")), TREES, "all trees are named");
-	ok(told > TREES / 4 && told < TREES && json_bool(json_get(status, "truncated")),
-	   "as many as there is room for have conditions, and it says so");
 	arena_done(&a);
 }
 
@@ -465,7 +443,9 @@ static void grafts(void)
 	put(guest);
 	ok(run_to_end(&s), "a tree with a grafted one is made");
 	is_str(field("ClusterQueue/k1", "/spec/cohortName").p, "t.k", "as one tree");
-	is_str(next_text(&s, true), "status ClusterQuotaTree/t written\n", "and read back as two");
+	is_str(next_text(&s, true),
+	       "status ClusterQuotaTree/g not written\nstatus ClusterQuotaTree/t written\n",
+	       "and read back as two, each with a status");
 	put(TREE("g", "", "  graftAt: {tree: t, node: a}\n",
 		 "    k: {policy: capacity, weightedQuotas: [{name: k1, minWeight: 1}]}\n"));
 	is_str(next_text(&s, true),
@@ -549,7 +529,6 @@ int main(void)
 	modes();
 	trees_of_parents();
 	parents_that_are_stuck();
-	parents_without_end();
 	moves_between_trees();
 	amounts_are_not_lost();
 	moves_between_quota_trees();

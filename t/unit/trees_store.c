@@ -214,6 +214,13 @@ static void lists(void)
 		trees_store_unserved(s, six[i]);
 	}
 	ok(trees_store_whole(s, NULL), "a server without any of the kinds is known as well");
+	is_int(trees_store_service(s, API_ELASTIC), TREES_AWAITED,
+	       "... whatever is known of ElasticQuotas, of which few trees know");
+	trees_store_unserved(s, API_ELASTIC);
+	is_int(trees_store_service(s, API_ELASTIC), TREES_UNSERVED, "they are not served");
+	trees_store_list(s, API_ELASTIC);
+	trees_store_listed(s, API_ELASTIC);
+	is_int(trees_store_service(s, API_ELASTIC), TREES_SERVED, "they are");
 	trees_store_free(s);
 }
 

@@ -31,6 +31,7 @@ struct server {
 };
 
 static struct arena a;
+static enum trees_service elastic = TREES_UNSERVED; /* of ElasticQuotas */
 
 /* --- statuses --------------------------------------------------------------------------------- */
 
@@ -79,14 +80,16 @@ struct json *trees_status(struct arena *in, const struct trees_judged *j,
 	return body;
 }
 
-/* In the words of judged_text; its time is 'wall_ms' as it is. */
-struct json *trees_root_conditions(struct arena *in, const struct trees_judged *j,
-				   const struct trees_usage *usage, const struct json *was,
-				   int64_t wall_ms)
+/* Condition Active alone, in the words of judged_text; its time is nothing. */
+struct json *trees_status_of_parents(struct arena *in, const struct trees_judged *j,
+				     const struct json *root, const struct trees_usage *usage,
+				     const struct json *was, int64_t wall_ms)
 {
+	struct json *status = json_new_obj(in);
 	struct json *list = json_new_arr(in);
 	struct json *one = json_new_obj(in);
 
+	(void)root;
 	(void)usage;
 	(void)was;
 	(void)wall_ms;
@@ -94,7 +97,8 @@ struct json *trees_root_conditions(struct arena *in, const struct trees_judged *
 	json_set_str(in, one, "message", str_of(judged_text(in, j)));
 	json_set_str(in, one, "status", j->written ? STR("True") : STR("False"));
 	json_add(in, list, one);
-	return list;
+	json_set(in, status, STR("conditions"), list);
+	return status;
 }
 
 void trees_figures(const struct trees_judged *j, const struct trees_usage *usage,
@@ -279,6 +283,7 @@ static inline enum mk_code pass_over(struct server *s, enum trees_mode mode, boo
 				 .n = s->n,
 				 .mode = mode,
 				 .settled = settled,
+				 .elastic = elastic,
 				 .refusals = refusals,
 				 .n_refusals = n};
 

@@ -204,6 +204,9 @@ static bool restore(struct reading *r, struct json *const *lists)
 			if (i < N_LIMITS && !keep(r, it.val)) {
 				return cli_no_memory(r->c) == CLI_OK;
 			}
+			if (!api_totals_restore(&r->c->a, it.val)) {
+				return cli_no_memory(r->c) == CLI_OK;
+			}
 			objects[n++] = it.val;
 		}
 	}

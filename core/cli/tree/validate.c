@@ -39,6 +39,7 @@ static const char *const hints[] = {
 	[30] = "name at least one resource and one flavor, or remove the group",
 	[31] = "rename it: Kubernetes takes no other names",
 	[32] = "correct the word, or remove it: nothing reads it",
+	[33] = "correct capacityFrom, or remove it: the tree then has what resourceGroup says",
 };
 
 /* What helps better than the rule's own hint, by how the text begins or ends; 'rule' -1: any. */

@@ -22,6 +22,11 @@ enum {
 	"Quota automation requires that the manager-side ClusterQueue has exactly one " \
 	"ResourceFlavor"
 
+#define OWNED                                                                                  \
+	"The quota of this ClusterQueue is that of its queue tree, which multikueued writes "  \
+	"(multiKueue.quotaTrees): quota automation leaves it alone. capacityFrom of the tree " \
+	"makes its total the workers' quota."
+
 /* A list of the manager's LocalQueues of one ClusterQueue. */
 struct local {
 	const struct record *r;
@@ -68,8 +73,7 @@ static void add_share(struct sum *s, const struct api_quota *q)
 	}
 }
 
-/* Since when a cluster's queues cannot be seen; INT64_MAX: they can. */
-static int64_t blind_since(const struct engine *e, const struct cluster *c)
+int64_t autoquota_blind_since(const struct engine *e, const struct cluster *c)
 {
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
 	int64_t since = INT64_MAX;
@@ -89,7 +93,7 @@ static int64_t blind_since(const struct engine *e, const struct cluster *c)
 	return since;
 }
 
-static bool was_seen(const struct cluster *c)
+bool autoquota_was_seen(const struct cluster *c)
 {
 	const struct table *lqs = c->tables[KIND_LOCAL_QUEUE];
 	const struct table *cqs = c->tables[KIND_CLUSTER_QUEUE];
@@ -130,7 +134,7 @@ static void add_queues(struct sum *s, const struct cluster *c, const struct loca
 static void add_cluster(struct sum *s, const struct cluster *c, const struct local *list)
 {
 	struct engine *e = s->e;
-	int64_t since = blind_since(e, c);
+	int64_t since = autoquota_blind_since(e, c);
 
 	if (since != INT64_MAX && since != e->now) {
 		int64_t until = lost_deadline(e, since);
@@ -142,7 +146,7 @@ static void add_cluster(struct sum *s, const struct cluster *c, const struct loc
 			queue_add_at(&e->queue, &e->quota_item, until);
 		}
 	}
-	if (was_seen(c)) {
+	if (autoquota_was_seen(c)) {
 		add_queues(s, c, list);
 	} else {
 		s->unknown = true;
@@ -349,6 +353,8 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	} else if (!facts_is(config->facts, F_AUTOMATED)) {
 		say(e, r, "NotRequested",
 		    STR("MultiKueue manager quota automation has not been requested."));
+	} else if (e->o.has_owner && e->o.has_owner(e->o.owner_ctx, r->name)) {
+		say(e, r, "ManagedByQueueTree", STR(OWNED));
 	} else if (!has_one_flavor(r->facts)) {
 		say(e, r, "UnsupportedConfiguration", STR(NO_FLAVOR));
 	} else {
@@ -415,6 +421,11 @@ void autoquota_pass(struct engine *e)
 	if (e->no_memory) {
 		queue_add(&e->queue, &e->quota_item);
 	}
+}
+
+void engine_owners_changed(struct engine *e)
+{
+	autoquota_later(e);
 }
 
 void autoquota_later(struct engine *e)

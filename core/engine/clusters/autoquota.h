@@ -8,6 +8,9 @@
  * A worker that is out of reach counts with its last known quotas until it has been lost for
  * workerLostTimeout. If this process has never seen the worker's queues, its share is unknown:
  * until then the quota may grow and not shrink. docs/decisions/0045.
+ *
+ * A ClusterQueue whose quota another part writes (engine_options, 'has_owner') is left alone; its
+ * condition says so.
  */
 #ifndef MK_ENGINE_CLUSTERS_AUTOQUOTA_H
 #define MK_ENGINE_CLUSTERS_AUTOQUOTA_H
@@ -24,6 +27,10 @@ void autoquota_pass(struct engine *e);
  */
 void autoquota_saw(struct engine *e, const struct table *t, const struct facts *old,
 		   const struct facts *new);
+/* Since when a cluster's queues cannot be seen, monotonic ms; INT64_MAX: they can. */
+int64_t autoquota_blind_since(const struct engine *e, const struct cluster *c);
+/* Were they seen by this process, so that what was seen last counts? */
+bool autoquota_was_seen(const struct cluster *c);
 /* Queues the pass in a second; only with the gate. */
 void autoquota_later(struct engine *e);
 

@@ -129,10 +129,49 @@ bool engine_reads_queues(const struct engine *e, uint16_t kind)
 					    : kind == KIND_COHORT && e->o.queues;
 }
 
+static bool reads_workers_queues(const struct engine *e)
+{
+	return e->facts_wanted || e->sums_wanted || e->o.gates.quota_automation;
+}
+
+static void close_watch(struct engine *e, struct table **slot)
+{
+	struct op op = {.type = OP_WATCH_CLOSE,
+			.subresource = "",
+			.cluster = (*slot)->cluster,
+			.kind = (*slot)->kind};
+
+	ops_plain(e, &op, R_UNWATCH);
+	if (!e->no_memory) {
+		table_free(&e->store, *slot);
+		*slot = NULL;
+	}
+}
+
+void watches_queues_again(struct engine *e)
+{
+	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE};
+	bool wanted = reads_workers_queues(e);
+
+	for (WORKERS_EACH(c, e)) {
+		if (c->wanted && wanted) {
+			watches_queues(e, c);
+		}
+		for (size_t i = 0; !wanted && i < sizeof(kinds) / sizeof(*kinds); i++) {
+			struct table **t = &c->tables[kinds[i]];
+
+			/* One that is not served stays open: it tells when the kind appears. */
+			if (*t && (*t)->watched && !table_is_unserved(*t)) {
+				close_watch(e, t);
+			}
+		}
+	}
+}
+
 void watches_queues(struct engine *e, struct cluster *c)
 {
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_COHORT};
-	bool of_workers = e->facts_wanted || e->o.gates.quota_automation;
+	bool of_workers = reads_workers_queues(e);
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		bool wanted = c->id == CLUSTER_MANAGER ? engine_reads_queues(e, kinds[i])
@@ -147,14 +186,9 @@ void watches_queues(struct engine *e, struct cluster *c)
 
 void watches_want_queues(struct engine *e)
 {
-	if (e->facts_wanted) {
-		return;
-	}
-	e->facts_wanted = true;
-	for (WORKERS_EACH(c, e)) {
-		if (c->wanted) {
-			watches_queues(e, c);
-		}
+	if (!e->facts_wanted) {
+		e->facts_wanted = true;
+		watches_queues_again(e);
 	}
 }
 
@@ -207,21 +241,14 @@ static bool has_inflight(const struct table *t)
 
 static void sweep_table(struct engine *e, struct table **slot)
 {
-	struct table *t = *slot;
-	struct op op = {.type = OP_WATCH_CLOSE, .subresource = ""};
+	const struct table *t = *slot;
 
 	/* A watch on a kind that is not served stays open: it tells when the kind appears. */
 	if (!t || !t->watched || table_is_unserved(t) || t->users > 0 || t->awaited ||
 	    e->now - t->idle_at < WATCH_IDLE_MS || has_inflight(t)) {
 		return;
 	}
-	op.cluster = t->cluster;
-	op.kind = t->kind;
-	ops_plain(e, &op, R_UNWATCH);
-	if (!e->no_memory) {
-		table_free(&e->store, t);
-		*slot = NULL;
-	}
+	close_watch(e, slot);
 }
 
 void watches_sweep(struct engine *e)

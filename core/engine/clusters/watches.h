@@ -21,11 +21,13 @@ bool watches_is_labelled(cluster_id c, uint16_t kind);
 mk_str watches_selector(const struct engine *e, cluster_id c, uint16_t kind);
 /*
  * Opens the watches on a cluster's queues: a worker's when a dispatcher, the quota automation or
- * rules/patience.c needs them, the manager's as engine_reads_queues says.
+ * rules/patience.c or engine_want_queues needs them, the manager's as engine_reads_queues says.
  */
 void watches_queues(struct engine *e, struct cluster *c);
-/* Opens them on all workers, from now on. */
+/* A dispatcher or rules/patience.c needs those of all workers, from now on. */
 void watches_want_queues(struct engine *e);
+/* Opens or closes those of all workers: what needs them has changed. */
+void watches_queues_again(struct engine *e);
 /* Sends an Event, once, that a worker's queues cannot be read. */
 void watches_tell_queues(struct engine *e, struct cluster *c);
 /*
