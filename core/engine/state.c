@@ -247,6 +247,7 @@ void wl_free(struct engine *e, struct wl *w)
 	map_del(&e->wl_by_key, w->key);
 	list_del(&w->node);
 	mk_free(w->fault);
+	mk_free(w->said);
 	mk_free(w->cl);
 	mk_free(w);
 }

@@ -335,6 +335,9 @@ struct wl {
 	int64_t fault_said_at; /* an Event has told of a plugin's fault; INT64_MIN never */
 	char *fault;           /* words of the last fault; NULL none */
 
+	/* rules/nominate.c */
+	char *said; /* what the dispatcher gave as the reason of its last answer; NULL nothing */
+
 	/* rules/patience.c */
 	int64_t paused_for; /* time of the eviction whose pause was written */
 	bool was_idle;      /* a pass saw it without quota, or another check not Ready */

@@ -76,6 +76,10 @@ wait_for 20 reserved
 submit mgr after 100 "$OURS" >/dev/null
 wait_for 30 complete after
 is "$(clones "$from")" 1 "one that requires a label that no worker has gets no clone, the next job does"
+name=$(workload_of mgr eu | jq -r .metadata.name)
+curl -s "http://127.0.0.1:$MANAGER_PORT/v1/workloads/default/$name" |
+	jq -e '.phase == "Unplaceable" and (.dispatcherSays | contains("w1 does not meet region=eu"))' >/dev/null
+ok $? "... and why tells of each worker what the dispatcher said of it"
 cluster w2 '{"labels":{"region":"eu"}}'
 wait_for 30 complete eu
 ok $? "a worker gets the label: it runs"

@@ -133,6 +133,7 @@ static void print_head(struct cli *c, const struct json *v)
 				  STR_ARG(row_text(check, "state"))));
 	}
 	line(c, "Dispatcher:", row_text(v, "dispatcher"));
+	line(c, "", row_text(v, "dispatcherSays"));
 	line(c, "Stages:", stages_text(c, json_get(v, "stages")));
 }
 

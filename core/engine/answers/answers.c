@@ -390,6 +390,9 @@ static struct json *whole_of(struct arena *a, struct pass *p, const struct answe
 	if (p->config) {
 		json_set_str(a, o, "config", p->config->name);
 		json_set_str(a, o, "dispatcher", nominate_dispatcher(p));
+		if (p->w->said) {
+			json_set_str(a, o, "dispatcherSays", str_of(p->w->said));
+		}
 	}
 	if (part) {
 		put_part(a, p, &all, queue, part, o);

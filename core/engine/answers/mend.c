@@ -124,8 +124,8 @@ static const struct mend wholes[] = {
 	 "find who deletes or changes our clones on the workers; see multikueued's log for their "
 	 "names"},
 	{PHASE_UNPLACEABLE, NULL,
-	 "raise the quota of the ClusterQueue on a worker, or ask for less: see the reason of each "
-	 "worker"},
+	 "see the reason of each worker: it takes more quota or another label there, or a job that "
+	 "asks for less"},
 	{PHASE_NOT_NOMINATED, "finds no worker", "see the reason of each worker"},
 	{PHASE_NOT_NOMINATED, NULL, "see whether the dispatcher's controller runs"},
 };

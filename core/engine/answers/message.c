@@ -133,10 +133,14 @@ mk_str message_reasons(struct pass *p)
 mk_str message_unplaceable(struct pass *p)
 {
 	struct arena *a = p->e->out->arena;
-	struct parts parts = parts_of(p);
+	mk_str words = arena_printf(a, NOWHERE ": %.*s", STR_ARG(unplaceable_words(p)));
+	struct parts parts;
 
-	return with_parts(a, arena_printf(a, NOWHERE ": %.*s", STR_ARG(unplaceable_words(p))),
-			  &parts, "; ");
+	if (p->w->round.unplaceable == FITS_NOT_SAID && p->w->said) {
+		return words; /* the dispatcher speaks of each worker */
+	}
+	parts = parts_of(p);
+	return with_parts(a, words, &parts, "; ");
 }
 
 /* Does it wait for something before any worker is asked, of which a message is worth while? */

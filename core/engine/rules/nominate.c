@@ -2,6 +2,7 @@
 /* Nominations; see nominate.h. */
 #include "core/engine/rules/nominate.h"
 
+#include "core/base/alloc.h"
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
@@ -264,6 +265,17 @@ static void take_answer(const struct pass *p, const struct plug_pick *got, struc
 	}
 }
 
+/* For answers: why it chose what it chose. Without memory the words of another answer stay. */
+static void keep_said(struct wl *w, mk_str said)
+{
+	if (said.n == 0) {
+		mk_free(w->said);
+		w->said = NULL;
+	} else if (!str_eq(str_of(w->said), said)) {
+		(void)keep_str(&w->said, said);
+	}
+}
+
 static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 {
 	struct engine *e = p->e;
@@ -311,7 +323,9 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 		pass_again(p, until);
 	}
 	p->unplaceable = got.verdict & MK_UNPLACEABLE;
-	p->unplaceable_said = got.said;
+	if (!p->is_external) {
+		keep_said(p->w, got.said);
+	}
 	take_answer(p, &got, pick);
 	asked_note(p, same_set(p, pick) && !p->unplaceable, until);
 }

@@ -58,11 +58,10 @@ struct pass {
 	bool grouped;       /* several objects share the workload: members.c */
 	bool over;          /* the check turns Retry: no more steps of this round */
 	unsigned looks;     /* number of members whose hooks may still be called in this pass */
-	bool unplaceable;   /* the dispatcher says that no cluster could ever take it, */
-	mk_str unplaceable_said; /* ... with these words, in the scratch arena */
-	mk_str pinned;     /* the only cluster that may be tried; "": the dispatcher chooses */
-	uint64_t number;   /* of the look at the clusters: struct cluster, 'seen_by' */
-	bool looks_at_all; /* set before pass_look: an answer tells of all clusters */
+	bool unplaceable;   /* the dispatcher says that no cluster could ever take it */
+	mk_str pinned;      /* the only cluster that may be tried; "": the dispatcher chooses */
+	uint64_t number;    /* of the look at the clusters: struct cluster, 'seen_by' */
+	bool looks_at_all;  /* set before pass_look: an answer tells of all clusters */
 	struct cluster *
 		*turn; /* a part of the config's clusters is looked at: field.h; else NULL */
 	size_t n_turn;

@@ -81,7 +81,7 @@ bool unplaceable_rejects(struct pass *p)
 
 mk_str unplaceable_words(struct pass *p)
 {
-	mk_str said = str_cut(p->unplaceable_said, WORDS_MAX);
+	mk_str said = str_cut(str_of(p->w->said), WORDS_MAX);
 
 	if (p->w->round.unplaceable == FITS_PERHAPS) {
 		return STR("");
@@ -89,8 +89,7 @@ mk_str unplaceable_words(struct pass *p)
 	if (p->w->round.unplaceable == FITS_NOT_THERE) {
 		return STR("it exceeds the capacity of each worker's queue");
 	}
-	return arena_printf(&p->e->scratch,
-			    "dispatcher \"%.*s\" finds no worker that could ever "
-			    "take it%s%.*s",
-			    STR_ARG(nominate_dispatcher(p)), said.n > 0 ? ": " : "", STR_ARG(said));
+	return arena_printf(
+		&p->e->scratch, "dispatcher \"%.*s\"%s%.*s", STR_ARG(nominate_dispatcher(p)),
+		said.n > 0 ? ": " : " finds no worker that could ever take it", STR_ARG(said));
 }
