@@ -140,6 +140,51 @@ static void each_pod(void)
 	w_free(w);
 }
 
+/* A priority that changes, then a size that shrinks, while an elastic job runs. */
+static void changes_of_a_running_job(void)
+{
+	static const char elastic[] =
+		"{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/elastic-job\":\"true\"}}}";
+	struct world *w = w_new(2);
+	struct object *wl;
+	struct counts c = {0};
+
+	w->gate_elastic = true;
+	wall(w, TENANT);
+	w_settle(w);
+	w->full = true;
+	wl = a_job(w, "j");
+	w_patch(w, wl,
+		"{\"spec\":{\"priority\":1,\"priorityClassRef\":{\"group\":\"kueue.x-k8s.io\","
+		"\"kind\":\"WorkloadPriorityClass\",\"name\":\"low\"}}}");
+	w_patch(w, wl, elastic);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), elastic);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	ok(w_find(w, 1, JOB, "ns", "j"), "an elastic job runs");
+	take(w, &c);
+	c.what = STR("");
+	w_patch(w, wl,
+		"{\"spec\":{\"priority\":7,\"priorityClassRef\":{\"group\":\"kueue.x-k8s.io\","
+		"\"kind\":\"WorkloadPriorityClass\",\"name\":\"high\"}}}");
+	w_settle(w);
+	take(w, &c);
+	is_str(c.what.p, "priority ", "a priority that changes while it runs");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"parallelism\":1}}");
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"podSets\":[{\"name\":\"main\","
+		"\"count\":1}]}}");
+	w_settle(w);
+	take(w, &c);
+	is_str(c.what.p, "priority clone_shrink job_forward ", "... then its size, of both");
+	is_str(w_str(w, w_find(w, 1, JOB, "ns", "j"), "/spec/parallelism"), "1",
+	       "... as the worker has it");
+	is_int(c.wrong, 0, "... each is sent as the account, and nothing else is");
+	w_free(w);
+}
+
 static void by_config(void)
 {
 	struct world *w = walled("[{\"config\":\"*\",\"allow\":[{}],\"impersonate\":"
@@ -191,6 +236,7 @@ int main(void)
 	arena_init(&a, 0);
 	a_life();
 	each_pod();
+	changes_of_a_running_job();
 	by_config();
 	without_memory();
 	arena_done(&a);
