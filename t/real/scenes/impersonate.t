@@ -29,8 +29,8 @@ sent()
 			.objectRef.namespace // "-", .responseStatus.code, (.impersonatedUser.groups // ["-"] | join(",")),
 			.responseStatus.message // ""] | join(" ")'
 }
-# content PLANE NAMESPACE: its writes to clones and jobs there, each once: "AS VERB RESOURCE CODE". A
-# conflict with Kueue, after which it writes again, is none.
+# content PLANE NAMESPACE: its writes to clones and jobs there, each once: "AS VERB RESOURCE CODE".
+# A conflict with Kueue, after which it writes again, is none.
 content()
 {
 	sent "$1" | awk -v ns="$2" '$4 == ns && $2 ~ /^(create|update|patch)$/ && $3 ~ /^(workloads|jobs)$/ && $5 != 409 { print $1, $2, $3, $5 }' | sort -u
