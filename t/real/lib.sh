@@ -352,13 +352,14 @@ cut_link()
 	rm -f "$WORK/link-$1.pid"
 }
 
-# job PLANE NAME [SPEC-LINE [LABEL]]: a suspended Job of two pods in the queue of the test.
+# job PLANE NAME [SPEC-LINE [LABEL]]: a suspended Job of two pods in the queue of the test. CPU is
+# what each pod asks for, NOTES the Job's annotations, POD one more line of its pods.
 job()
 {
 	kn "$1" create -f - >/dev/null <<EOF
 apiVersion: batch/v1
 kind: Job
-metadata: {name: $2, labels: {kueue.x-k8s.io/queue-name: ${LQ:-lq}, team: blue${4:+, $4}}}
+metadata: {name: $2, labels: {kueue.x-k8s.io/queue-name: ${LQ:-lq}, team: blue${4:+, $4}}, annotations: {${NOTES:-}}}
 spec:
   suspend: true
   parallelism: 2
@@ -367,8 +368,9 @@ spec:
   template:
     spec:
       restartPolicy: Never
+      ${POD:-}
       containers:
-      - {name: main, image: none, resources: {requests: {cpu: "1"}}}
+      - {name: main, image: none, resources: {requests: {cpu: "${CPU:-1}"}}}
 EOF
 }
 
