@@ -145,7 +145,7 @@ bool api_totals_restore(struct arena *a, struct json *tree);
  * Do the labels, "name=value", meet the label selector (matchLabels, matchExpressions)? An empty
  * one is met; one that is wrong is not.
  */
-bool api_selects(const struct json *selector, const mk_str *labels, size_t n);
+bool api_capacity_selects(const struct json *selector, const mk_str *labels, size_t n);
 /*
  * The flavor of the tree that quota of 'flavor' on workers counts for: as flavorMap says, else the
  * same. Borrowed.

@@ -243,7 +243,7 @@ static bool meets(const struct json *one, const mk_str *labels, size_t n)
 					: str_is(verb, "DoesNotExist") && !there;
 }
 
-bool api_selects(const struct json *selector, const mk_str *labels, size_t n)
+bool api_capacity_selects(const struct json *selector, const mk_str *labels, size_t n)
 {
 	struct json_iter it = json_iter(api_get(selector, "matchLabels"));
 	mk_str value;

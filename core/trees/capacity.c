@@ -90,7 +90,7 @@ static void find_seats(struct trees_tally *t, const struct trees_workers *all, i
 	for (size_t i = 0; t->seats && t->from->selector && i < all->n_workers; i++) {
 		const struct trees_worker *w = &all->workers[i];
 
-		if (api_selects(t->from->selector, w->labels, w->n_labels)) {
+		if (api_capacity_selects(t->from->selector, w->labels, w->n_labels)) {
 			add_seat(t, w->name, w, next);
 		}
 	}

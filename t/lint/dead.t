@@ -58,4 +58,12 @@ xargs nm -P -A <"$tmp/objects" 2>"$tmp/nm" | sed 's/: / /' | awk -v core="$B/cor
 	}' | sort >"$tmp/findings"
 [ ! -s "$tmp/findings" ]
 ok $? "no dead external symbol"
+# Which of two the linker takes depends on the order of the archives, and it does not tell.
+xargs nm -P -A <"$tmp/objects" 2>"$tmp/nm" | sed 's/: / /' | awk -v core="$B/core/" '
+	$3 ~ /^[A-Z]$/ && $3 != "U" && index($1, core) == 1 && $2 != "main" && $2 !~ /^__/ {
+		if ($2 in home) print $2 ": in " home[$2] " and " $1
+		home[$2] = $1
+	}' | sort >"$tmp/findings"
+[ ! -s "$tmp/findings" ]
+ok $? "no external symbol is defined twice"
 done_testing
