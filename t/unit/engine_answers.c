@@ -308,6 +308,53 @@ static void news_and_conflict(void)
 	w_free(w);
 }
 
+static void config_names(struct world *w, const char *names)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"spec\":{\"clusters\":[%s]}}", names);
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), text);
+	w_settle(w);
+}
+
+/* The config loses w2 and has it again; the end of the clone there comes before its answer. */
+static void leaves_and_returns(struct world *w)
+{
+	uint64_t first;
+
+	w->hold = true;
+	first = w->e->op_seq + 1;
+	config_names(w, "\"w1\"");
+	ok(strstr(w_take(w), "delete 2 Workload wl-j") != NULL, "a delete is under way");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_settle(w);
+	for (uint64_t i = first; i <= w->e->op_seq; i++) {
+		answer(w, i, OUTCOME_APPLIED, ERR_OK);
+	}
+	w_settle(w);
+	w->hold = false;
+	config_names(w, "\"w1\",\"w2\"");
+	w_advance(w, 3000);
+}
+
+/* For deletes, too, the event comes first; what is gone need not be waited for, but once. */
+static void gone_and_deleted(void)
+{
+	struct world *w = w_new(2);
+
+	a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	leaves_and_returns(w);
+	ok(clone_of(w, 2, "wl-j") != NULL, "the end was seen before the answer: a clone at once");
+	w_take(w);
+	leaves_and_returns(w);
+	ok(!clone_of(w, 2, "wl-j"), "twice within a minute: it waits");
+	w_advance(w, 10000);
+	ok(clone_of(w, 2, "wl-j") != NULL, "... ten seconds");
+	w_free(w);
+}
+
 /* A cluster is forgotten while operations on it are under way: their answers change nothing. */
 static void forgotten(void)
 {
@@ -424,6 +471,7 @@ int main(void)
 	owner_is_held();
 	conflict_and_news();
 	news_and_conflict();
+	gone_and_deleted();
 	forgotten();
 	ended_meanwhile();
 	perhaps_ended_meanwhile();

@@ -12,6 +12,7 @@ enum {
 	SETTLE_WRITE_MS = 2000,   /* the watch shows a write within this time, else we get */
 	SETTLE_DELETE_MS = 10000, /* for finalizers and garbage collectors */
 	SETTLE_CONFLICT_MS = 500,
+	DELETED_AGAIN_MS = 60000, /* two deletes of an object within this time: see gone_already */
 	FENCED_MS = 1000,
 	MARK_AGAIN_MS = 5000,
 	REST_MAX_MS = 30 * 1000,
@@ -248,6 +249,20 @@ static bool moved_nothing(const struct record *r, const struct inflight *f, uint
 	return (f->type == OP_MERGE || f->type == OP_APPLY_STATUS) && r->rv == f->rv && rv == f->rv;
 }
 
+/*
+ * The watch has shown the end of what we deleted before the answer came: there is nothing to wait
+ * for. But what is made and deleted again and again must not make us as fast as the server.
+ */
+static void gone_already(struct engine *e, struct record *r)
+{
+	bool again = r->deleted_at != 0 && e->now - r->deleted_at < DELETED_AGAIN_MS;
+
+	r->deleted_at = e->now;
+	if (again) {
+		rest(e, r, SETTLE_DELETE_MS);
+	}
+}
+
 static void applied(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {
@@ -270,6 +285,8 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	}
 	if (shown && !known && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev, false);
+	} else if (f->type == OP_DELETE && !r->present) {
+		gone_already(e, r);
 	} else if (!known) {
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
 	}

@@ -97,7 +97,8 @@ struct record {
 	uint8_t forward_tries; /* copy of a job: number of applied patches with hash 'forward' */
 	uint32_t forward;      /* hash of the patch that was sent last */
 	int64_t settle_at;
-	int64_t retry_at; /* no write before; 0 = none */
+	int64_t retry_at;   /* no write before; 0 = none */
+	int64_t deleted_at; /* act/ops.c: a delete of ours that was seen before its answer */
 	unsigned fails;
 	unsigned denied;     /* permanent refusals in a row */
 	unsigned unanswered; /* writes in a row with unknown outcome */
