@@ -75,6 +75,14 @@ runs 3 "two workers are added"
 is "$(grep -c '^multikueuecluster/w[12] is Active$' "$WORK/said3")" 2 "... and Active" || diag "$(cat "$WORK/said3")"
 runs 4 "there are queues, with a check"
 is "$(grep -c 'condition met$' "$WORK/said4")" 2 "... which are Active" || diag "$(cat "$WORK/said4")"
+# Doctor looks at every namespace, also at that of the test before, which is being deleted.
+going()
+{
+	for g_plane in mgr w1 w2; do
+		k $g_plane get namespaces --field-selector status.phase=Terminating -o name
+	done
+}
+becomes "" "what earlier tests had is gone" going
 runs 5 "doctor finds nothing"
 is "$(wc -l <"$WORK/said5" | tr -d ' ')" 1 "... in one line" || diag "$(cat "$WORK/said5")"
 
