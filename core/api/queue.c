@@ -58,9 +58,16 @@ static void add_flavor(struct arena *a, const struct json *obj, const struct jso
 	}
 }
 
+bool api_is_orchestrated(const struct json *obj)
+{
+	return json_type(json_at(obj, "/status/effectiveQuotas")) == JSON_OBJ;
+}
+
 struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n)
 {
-	struct json_iter groups = json_iter(json_at(obj, "/spec/resourceGroups"));
+	struct json_iter groups = json_iter(
+		json_at(obj, api_is_orchestrated(obj) ? "/status/effectiveQuotas/resourceGroups"
+						      : "/spec/resourceGroups"));
 	struct api_quota *list = arena_array(a, API_QUOTAS_MAX, sizeof(*list));
 
 	*ret_n = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The quotas of ClusterQueues and Cohorts (kueue.x-k8s.io/v1beta2: spec.resourceGroups; of
- * ClusterQueues status.flavorsReservation).
+ * The quotas of ClusterQueues and Cohorts (kueue.x-k8s.io/v1beta2: spec.resourceGroups, or in its
+ * place status.effectiveQuotas of KEP-12382, alpha since 0.20; of ClusterQueues
+ * status.flavorsReservation).
  */
 #ifndef MK_API_QUEUE_H
 #define MK_API_QUEUE_H
@@ -24,8 +25,14 @@ struct api_quota {
 };
 
 /*
- * The quotas of ClusterQueue or Cohort 'obj' in its order, at most API_QUOTAS_MAX, as views into it
- * or 'a'. NULL: out of memory.
+ * Does a DynamicQuotaOrchestrator give 'obj' its quotas? Kueue then schedules by those, and does
+ * not look at the spec's. (It would with the gate off, which no object tells.)
+ */
+bool api_is_orchestrated(const struct json *obj);
+
+/*
+ * The quotas that hold for ClusterQueue or Cohort 'obj', in its order, at most API_QUOTAS_MAX, as
+ * views into it or 'a'. NULL: out of memory.
  */
 struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n);
 

@@ -394,8 +394,54 @@ static void owned(void)
 	w_free(w);
 }
 
+#define ORCHESTRATED(CPU)                                                                         \
+	"{\"status\":{\"effectiveQuotas\":{\"orchestratorRef\":{\"name\":\"dqo\"},"               \
+	"\"resourceGroups\":[{"                                                                   \
+	"\"coveredResources\":[\"cpu\",\"memory\"],\"flavors\":[{\"name\":\"f\",\"resources\":[{" \
+	"\"name\":"                                                                               \
+	"\"cpu\",\"nominalQuota\":\"" CPU                                                         \
+	"\"},{\"name\":\"memory\",\"nominalQuota\":\"2\"}]}]}]}}}"
+
+/* Kueue's own DynamicQuotaOrchestrator gives queues their quotas, in their status. */
+static void orchestrated(void)
+{
+	struct world *w = automated(1);
+	struct object *q = plain(w, 0, "cq", "1", "1", ""), *far = plain(w, 1, "cq", "4", "4", "");
+	size_t requests;
+
+	a_local(w, 0, "q", "cq");
+	a_local(w, 1, "q", "cq");
+	w_later(w, 1000);
+	is_str(quota(w, q), "4 4", "the quota of the worker's spec");
+	w_patch(w, far, ORCHESTRATED("3"));
+	w_later(w, 1000);
+	is_str(quota(w, q), "3 2", "an orchestrator there gives less: that counts");
+	w_patch(w, far, "{\"status\":{\"effectiveQuotas\":{\"resourceGroups\":[]}}}");
+	w_later(w, 1000);
+	is_str(quota(w, q), "0 0", "... or nothing");
+	w_patch(w, far, "{\"status\":{\"effectiveQuotas\":null}}");
+	w_later(w, 1000);
+	is_str(quota(w, q), "4 4", "... and is gone: the spec again");
+	w_patch(w, q, ORCHESTRATED("7"));
+	w_later(w, 1000);
+	ok(!strncmp(condition(w, q), "False ManagedByOrchestrator The quota", 37),
+	   "one on the manager: the condition says whose the quota is");
+	w_take(w);
+	requests = w->requests;
+	w_patch(w, far, "{\"metadata\":{\"generation\":2},\"spec\":{\"cohortName\":\"c\"}}");
+	w_patch(w, far, ORCHESTRATED("5"));
+	w_advance(w, 3600 * 1000);
+	is_int((int)(w->requests - requests), 0, "... and nothing is written");
+	is_str(quota(w, q), "4 4", "... to its spec");
+	w_patch(w, q, "{\"status\":{\"effectiveQuotas\":null}}");
+	w_later(w, 1000);
+	is_str(quota(w, q), "5 2", "... until it is gone");
+	w_free(w);
+}
+
 int main(void)
 {
+	orchestrated();
 	owned();
 	long_message();
 	sums();

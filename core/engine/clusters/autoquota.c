@@ -27,6 +27,10 @@ enum {
 	"(multiKueue.quotaTrees): quota automation leaves it alone. capacityFrom of the tree " \
 	"makes its total the workers' quota."
 
+#define ORCHESTRATED                                                            \
+	"The quota of this ClusterQueue is that of a DynamicQuotaOrchestrator " \
+	"(status.effectiveQuotas): quota automation leaves it alone."
+
 /* A list of the manager's LocalQueues of one ClusterQueue. */
 struct local {
 	const struct record *r;
@@ -355,6 +359,8 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 		    STR("MultiKueue manager quota automation has not been requested."));
 	} else if (e->o.has_owner && e->o.has_owner(e->o.owner_ctx, r->name)) {
 		say(e, r, "ManagedByQueueTree", STR(OWNED));
+	} else if (facts_is(r->facts, F_ORCHESTRATED)) {
+		say(e, r, "ManagedByOrchestrator", STR(ORCHESTRATED));
 	} else if (!has_one_flavor(r->facts)) {
 		say(e, r, "UnsupportedConfiguration", STR(NO_FLAVOR));
 	} else {
@@ -437,7 +443,8 @@ void autoquota_later(struct engine *e)
 
 static bool same_quotas(const struct facts *x, const struct facts *y)
 {
-	if (x->n_quotas != y->n_quotas) {
+	if (x->n_quotas != y->n_quotas ||
+	    facts_is(x, F_ORCHESTRATED) != facts_is(y, F_ORCHESTRATED)) {
 		return false;
 	}
 	for (size_t i = 0; i < x->n_quotas; i++) {

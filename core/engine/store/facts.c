@@ -402,6 +402,7 @@ static void draw_cluster_queue(struct draw *d, const struct json *obj)
 	d->f.pending = json_int(json_get(d->status, "pendingWorkloads"), 0);
 	flag(d, F_PREEMPTS, may_preempt(json_get(d->spec, "preemption"), "withinClusterQueue"));
 	flag(d, F_PREEMPTS, may_preempt(json_get(d->spec, "preemption"), "reclaimWithinCohort"));
+	flag(d, F_ORCHESTRATED, api_is_orchestrated(obj));
 	d->f.quotas = api_quotas(d->a, obj, &d->f.n_quotas);
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->states[d->f.n_checks] = CHECK_OTHER;
