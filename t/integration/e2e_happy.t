@@ -30,6 +30,10 @@ is "$(api mgr GET $WORKLOADS | jq '[.items[] | select(any(.status.conditions[]; 
 is "$(api mgr GET $WORKLOADS | jq -c '[.items[].status.nominatedClusterNames // empty | .[]]')" '[]' "no nomination is left"
 curl -sS "http://127.0.0.1:$MANAGER_PORT/readyz" | grep -q ok
 ok $? "multikueued is ready"
+job=$(api mgr GET $JOBS | jq -r '.items[0].metadata.name')
+"$B/kubectl-multikueue" why "$job" --server "http://127.0.0.1:$MANAGER_PORT" >"$dir/out" 2>&1
+is "$(grep -E '^(Phase|Queue):' "$dir/out" | tr -s ' ' | tr '\n' ';')" \
+	"Phase: Finished: Reached expected number of succeeded pods;Queue: cluster-queue;" "why of a job that has ended"
 kill "$MANAGER_PID"
 wait "$MANAGER_PID"
 is $? 0 "and ends cleanly when told to"

@@ -108,6 +108,15 @@ static mk_str stages_text(struct cli *c, const struct json *stages)
 	return all;
 }
 
+/* Of a Workload that has ended the daemon keeps the ClusterQueue alone. */
+static mk_str queues_text(struct cli *c, const struct json *v)
+{
+	mk_str local = row_text(v, "localQueue"), queue = row_text(v, "clusterQueue");
+
+	return local.n > 0 ? arena_printf(&c->a, "%.*s -> %.*s", STR_ARG(local), STR_ARG(queue))
+			   : queue;
+}
+
 static void print_head(struct cli *c, const struct json *v)
 {
 	const struct json *job = json_get(v, "job"), *check = json_get(v, "admissionCheck");
@@ -124,9 +133,7 @@ static void print_head(struct cli *c, const struct json *v)
 	line(c, "Phase:",
 	     arena_printf(&c->a, "%.*s%s%.*s", STR_ARG(output_paint(c, color_of(phase), phase)),
 			  message.n > 0 ? ": " : "", STR_ARG(message)));
-	line(c, "Queue:",
-	     arena_printf(&c->a, "%.*s -> %.*s", STR_ARG(row_text(v, "localQueue")),
-			  STR_ARG(row_text(v, "clusterQueue"))));
+	line(c, "Queue:", queues_text(c, v));
 	if (check) {
 		line(c, "Check:",
 		     arena_printf(&c->a, "%.*s (%.*s)", STR_ARG(row_text(check, "name")),
