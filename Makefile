@@ -194,6 +194,8 @@ $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 $(B)/t/unit/cli_memory $(B)/t/unit/cli_worker: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/unit/cli_memory $(B)/t/unit/cli_worker: $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/plan/purity $(B)/t/unit/plug_loader: | $(PLUGINS)
+# For another architecture they name the dynamic linker of the SYSROOT; t/lib/emulated says why.
+$(B)/t/%: LDFLAGS_all += $(SYSROOT:%=-Wl,--dynamic-linker=%/lib/ld-linux-aarch64.so.1)
 $(B)/t/%: $(B)/t/%.o $(TEST_ARCHIVES)
 	@$(call say,LD,$@)$(CC) $(ALL_LDFLAGS) -o $@ $< $(TEST_OBJS) -Wl,--start-group $(TEST_ARCHIVES) -Wl,--end-group $(SIM_LIBS) $(NET_LIBS) $(BASE_LIBS)
 
@@ -271,7 +273,7 @@ valgrinded: all $(UNIT)
 
 # Fewer cases of the programs that try thousands, as above.
 emulated: $(B)/multikueued $(B)/mk-plugin-check $(PLUGINS) $(filter $(B)/t/unit/% $(B)/t/plan/%,$(UNIT))
-	@B=$(B) EVERY=97 SEEDS=20 QUOTA_CASES=400 QUOTA_DECISIONS=6000 WRAP='t/lib/emulated $(SYSROOT)' t/run unit plan
+	@B=$(B) EVERY=97 SEEDS=20 QUOTA_CASES=400 QUOTA_DECISIONS=6000 REVIEWS=3 WRAP='t/lib/emulated $(SYSROOT)' t/run unit plan
 
 covered: all $(UNIT)
 	@B=$(B) GCOV='$(if $(IS_CLANG),llvm-cov gcov,gcov)' SEEDS='$(or $(SEEDS),300)' FILES='$(FILES)' LIMIT='$(or $(LIMIT),0)' t/coverage

@@ -29,7 +29,7 @@ enum {
 	PATIENCE_MS = 120000,
 	BODY = 5 * 1024 * 1024,
 	CLIENTS = 12,
-	HOSTILE = 20, /* reviews of the flood, at least */
+	HOSTILE = 20, /* reviews of the flood, at least; REVIEWS in the environment: as many */
 	BEAT_MS = 100,
 };
 
@@ -376,6 +376,8 @@ static void test_flood(SSL_CTX *ctx)
 	struct metric *seconds = metric_histogram("multikueue_admission_seconds",
 						  "Time from a whole request to its answer.",
 						  metric_seconds, metric_n_seconds, NULL);
+	const char *env = getenv("REVIEWS");
+	int least = env ? (int)strtol(env, NULL, 10) : HOSTILE;
 	struct transport_curl *tc = lead();
 	pthread_t client[CLIENTS];
 	unsigned before = renewals;
@@ -392,14 +394,14 @@ static void test_flood(SSL_CTX *ctx)
 		pthread_create(&client[i], NULL, flood, ctx);
 	}
 	over = begun + PATIENCE_MS;
-	while ((atomic_load(&n_answered) < HOSTILE || renewals < before + 5) &&
+	while ((atomic_load(&n_answered) < least || renewals < before + 5) &&
 	       clock_mono_ms() < over) {
 		loop_turn(loop, 20);
 	}
 	printf("# %d of the largest in %lld ms, %d refused; longest gap %lld ms, %u renewals\n",
 	       atomic_load(&n_answered), (long long)(clock_mono_ms() - begun),
 	       atomic_load(&n_other), (long long)longest_ms, renewals - before);
-	ok(atomic_load(&n_answered) >= HOSTILE, "a flood of the largest reviews is answered");
+	ok(atomic_load(&n_answered) >= least, "a flood of the largest reviews is answered");
 	ok(longest_ms < LEASE_THREAD_STALE_MS / 4, "the heartbeat is never older than a moment");
 	ok(loop_max_stall_us(loop) < 1000000, "no callback of the main loop is long");
 	ok(renewals >= before + 5 && lease_thread_state(lease) == LEASE_LEADER,
@@ -409,7 +411,7 @@ static void test_flood(SSL_CTX *ctx)
 	for (int i = 0; i < CLIENTS; i++) {
 		pthread_join(client[i], NULL);
 	}
-	ok(metric_get(seconds, METRIC_NONE) >= HOSTILE, "each was counted");
+	ok(metric_get(seconds, METRIC_NONE) >= least, "each was counted");
 	end(tc);
 }
 
