@@ -288,12 +288,12 @@ fuzzed: $(patsubst %.c,$(B)/%,$(wildcard t/fuzz/*.c))
 check: all $(UNIT) ## unit, plan and lint only (under a minute)
 	@B=$(B) CC='$(CC)' t/run unit plan abi lint
 
-sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n] [WIDE=1], or SEED=n to replay one and tell its story
-	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1)) $(if $(WIDE),--wide)
+sim: $(B)/sim ## simulate: SEEDS=n [FIRST=n] [WIDE=1 | WORLD=name], or SEED=n to replay one and tell its story
+	@$(B)/sim $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),2000) --first $(or $(FIRST),1)) $(if $(WORLD),--world $(WORLD),$(if $(WIDE),--wide))
 
-soak: ## simulate for hours, and go on where it was left: LAST=200000 [FIRST=n] [WIDE=1]
+soak: ## simulate for hours, and go on where it was left: LAST=200000 [FIRST=n] [WIDE=1 | WORLD=name]
 	@$(MAKE) --no-print-directory FLAVOUR=soak build/soak/sim
-	@t/sim/soak build/soak/sim $(or $(FIRST),1) $(or $(LAST),100000) $(if $(WIDE),--wide)
+	@t/sim/soak build/soak/sim $(or $(FIRST),1) $(or $(LAST),100000) $(if $(WORLD),--world $(WORLD),$(if $(WIDE),--wide))
 
 bench: $(B)/multikueued $(B)/kubesim $(B)/demo $(PLUGINS) ## throughput, latency, CPU, counts and memory on kubesim (JOBS=n, ARGS='-o json', BASE=build folder to compare with)
 	@JOBS='$(JOBS)' BASE='$(BASE)' t/bench/run $(B) $(ARGS)

@@ -289,10 +289,13 @@ static void closed(struct kube *k, struct watch *w)
 	}
 }
 
-/* The server does not know streaming lists: pages from now on. */
+/*
+ * The server does not know streaming lists: pages from now on. Several streams may be on their way
+ * when the first one is refused, and none of them is a reason to give up the link.
+ */
 static bool is_stream_refused(const struct watch *w, const struct answer *an)
 {
-	return w->replaying && !w->l->no_watch_list && (an->http == 400 || an->http == 422);
+	return w->replaying && (an->http == 400 || an->http == 422);
 }
 
 static void on_end(struct kube *k, void *ctx, const struct answer *an)

@@ -110,6 +110,7 @@ struct placement_place {
 	enum placement_drop drop;
 	enum placement_fit fit;
 	bool connected, nominated, quota, refuses, preempting, sure;
+	bool idle;     /* it has room now, which is only kept for what waits there */
 	bool is_split; /* its pod sets would go to several flavors */
 	bool is_overflow, is_listed, is_new, bad_cost;
 	int64_t since_ms; /* of its clone; -1: none */

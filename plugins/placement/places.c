@@ -201,6 +201,7 @@ static enum placement_bar bar_of_queue(struct placement *x, mk_val facts, mk_str
 	placement_room(x, queue, cost, p);
 	if (!is_known || (x->many_requests && p->fit != FIT_NEVER)) {
 		p->fit = FIT_UNKNOWN;
+		p->idle = false;
 		return BAR_NONE;
 	}
 	if (x->c->host->type(x->c, queue) != MK_OBJ) {

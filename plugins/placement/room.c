@@ -19,6 +19,7 @@ enum { FEW = 8 };
 struct room {
 	int64_t own;  /* nominal quota that is free */
 	int64_t now;  /* with what may be borrowed */
+	int64_t idle; /* ... before what was placed there is taken */
 	int64_t most; /* with the queue and its cohort empty */
 	bool has, knows_most;
 };
@@ -30,6 +31,7 @@ struct best {
 	int64_t pack, parts; /* the sum over its resources, and how many they are */
 	mk_str flavor;
 	bool asked;
+	bool idle; /* some flavor of the group is */
 };
 
 struct queue {
@@ -139,6 +141,7 @@ static void deduct(struct queue *q, size_t i)
 	r->most -= kept;
 	r->now = placement_sub(r->now, kept);
 	r->own = placement_sub(r->own, kept);
+	r->idle = r->now;
 	taken = r->now > 0 ? r->now : 0;
 	taken = q->assumed[i] < taken ? q->assumed[i] : taken;
 	q->assumed[i] -= taken;
@@ -169,7 +172,7 @@ static int64_t left_of(const struct room *r, int64_t wanted)
 static void weigh(struct queue *q, size_t group, mk_str name)
 {
 	struct best *best = &q->best[group],
-		    this = {.fit = FIT_FREE, .left = INT64_MAX, .flavor = name};
+		    this = {.fit = FIT_FREE, .left = INT64_MAX, .flavor = name, .idle = true};
 
 	for (size_t i = 0; i < q->x->n_requests; i++) {
 		const struct room *r = &q->one[i];
@@ -182,13 +185,17 @@ static void weigh(struct queue *q, size_t group, mk_str name)
 		fit = fit_of(q, r, wanted);
 		left = left_of(r, wanted);
 		this.fit = fit < this.fit ? fit : this.fit;
+		this.idle &= r->idle >= wanted;
 		this.left = left < this.left ? left : this.left;
 		this.pack += placement_falling(left, FEW * PLACEMENT_FULL);
 		this.parts++;
 		this.asked = true;
 	}
+	this.idle |= best->idle;
 	if (this.asked && (!best->asked || this.fit > best->fit)) {
 		*best = this;
+	} else if (this.asked) {
+		best->idle = this.idle;
 	}
 }
 
@@ -297,6 +304,7 @@ static void total(struct queue *q, struct placement_place *p)
 	int64_t pack = 0, parts = 0;
 
 	p->fit = FIT_FREE;
+	p->idle = true;
 	p->left = INT64_MAX;
 	for (size_t g = 0; g < PLACEMENT_GROUPS; g++) {
 		const struct best *b = &q->best[g];
@@ -305,11 +313,13 @@ static void total(struct queue *q, struct placement_place *p)
 			continue;
 		}
 		p->fit = b->fit < p->fit ? b->fit : p->fit;
+		p->idle &= b->idle;
 		p->left = b->left < p->left ? b->left : p->left;
 		p->flavor = parts > 0 ? p->flavor : b->flavor;
 		pack += b->pack;
 		parts += b->parts;
 	}
+	p->idle &= parts > 0;
 	p->left = parts > 0 ? p->left : 0;
 	p->pack = parts > 0 ? pack / parts : 0;
 	p->load = load_of(q);

@@ -57,15 +57,18 @@ static bool is_room(const struct placement *x, bool listed)
 	return false;
 }
 
-enum kind { ANY, TAKES_NOW, PREEMPTS };
+enum kind { ANY, TAKES_NOW, PREEMPTS, IDLE };
 
 /* May the place join the list? 'turn': no worker of the list would evict others. */
 static bool may_join(const struct placement *x, const struct placement_place *p, enum kind kind,
 		     bool turn)
 {
 	if (p->is_listed || p->nominated || p->bar != BAR_NONE ||
-	    (kind != ANY && p->fit == FIT_LATER)) {
+	    (kind != ANY && kind != IDLE && p->fit == FIT_LATER)) {
 		return false;
+	}
+	if (kind == IDLE) {
+		return p->idle && p->connected;
 	}
 	if (p->fit == FIT_PREEMPT) {
 		return !x->has_room && (turn || kind == PREEMPTS);
@@ -142,9 +145,24 @@ static bool is_worse(const struct placement *x, size_t a, size_t b)
 	return away != away_b ? away : is_better(x, b, a);
 }
 
+/* Is a worker tried that has room, though it may be kept for others? */
+static bool is_idle_listed(const struct placement *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		const struct placement_place *p = &x->p[i];
+
+		if (p->is_listed && p->connected && (p->idle || placement_has_room(p))) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * As many are tried as may be: the worst gives its place to one that would take the Workload now.
- * Before the round is over only one that is not connected does.
+ * Before the round is over only one that is not connected does. When there is none, and no worker
+ * that is tried has room, one has its turn whose room is kept for others: they may be too large for
+ * it, and it would stay empty until they fit.
  */
 static bool swap(struct placement *x)
 {
@@ -164,6 +182,9 @@ static bool swap(struct placement *x)
 	x->p[worst].is_listed = false;
 	next = best_of(x, TAKES_NOW, worst);
 	x->p[worst].is_listed = true;
+	if (next == x->n && x->is_over && !is_idle_listed(x)) {
+		next = best_of(x, IDLE, worst);
+	}
 	if (next == x->n) {
 		return false;
 	}

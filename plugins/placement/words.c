@@ -148,9 +148,9 @@ static void add_bar(struct text *t, const struct placement_place *p)
 	}
 }
 
-static const char *fit_words(enum placement_fit fit)
+static const char *fit_words(const struct placement_place *p)
 {
-	switch (fit) {
+	switch (p->fit) {
 	case FIT_FREE:
 		return "free quota";
 	case FIT_BORROW:
@@ -160,7 +160,7 @@ static const char *fit_words(enum placement_fit fit)
 	case FIT_PREEMPT:
 		return "only by preemption";
 	case FIT_LATER:
-		return "full now";
+		return p->idle ? "room kept for others" : "full now";
 	case FIT_NEVER:
 		break;
 	}
@@ -186,7 +186,7 @@ static void add_price(struct text *t, int64_t cost)
 /* Why a worker is tried: "free quota of spot, cost 3, prefers 1 of 2, ran there last". */
 static void add_merits(struct text *t, const struct placement_place *p)
 {
-	add(t, fit_words(p->fit));
+	add(t, fit_words(p));
 	if (placement_has_room(p) && p->flavor.n > 0) {
 		add(t, " of ");
 		add_cut(t, p->flavor);

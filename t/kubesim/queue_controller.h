@@ -14,10 +14,12 @@ struct amount {
 	size_t group;
 	const char *flavor, *resource; /* interned */
 	int64_t nominal, used;         /* thousandths */
+	int64_t borrowing, lending;    /* limits; -1 none */
 };
 
 struct cq {
-	const char *name; /* interned */
+	const char *name;   /* interned */
+	const char *cohort; /* interned; NULL none */
 	bool exists;
 	bool active;   /* flavors and checks are there, checks Active, not stopped */
 	bool draining; /* stopPolicy HoldAndDrain */
@@ -56,6 +58,12 @@ void pending_del(struct item *wl);
 bool cq_quota_fits(struct ks_actors *k, const struct cq *q, const struct json *wl,
 		   struct json **ret_admission, struct cq_quota_use *ret_use, size_t *ret_n,
 		   mk_str *ret_why);
+/*
+ * What of the amount is free in the queue, and what it could have at most, with the cohort's part:
+ * Kueue's arithmetic for a cohort without quota and parent of its own. Thousandths.
+ */
+int64_t cq_quota_free(const struct ks_actors *k, const struct cq *q, const struct amount *m);
+int64_t cq_quota_most(const struct ks_actors *k, const struct cq *q, const struct amount *m);
 /* The same for Workloads that ask for the same. */
 uint64_t cq_quota_signature(struct ks_actors *k, const struct json *wl);
 /* Takes quota for the item, or gives it back (which lets the queue look again). */

@@ -134,17 +134,18 @@ static bool fits(struct fit *f, const struct request *r, const char *flavor)
 {
 	const struct amount *m = find_amount(f, r->resource, flavor);
 	struct arena *a = &f->k->a;
-	int64_t before, missing;
+	int64_t before, missing, most;
 
 	if (!m) {
 		return false;
 	}
 	before = assigned(f, m);
-	missing = m->used + before + r->milli - m->nominal;
+	missing = before + r->milli - cq_quota_free(f->k, f->q, m);
 	if (missing <= 0) {
 		return true;
 	}
-	if (before + r->milli > m->nominal) {
+	most = cq_quota_most(f->k, f->q, m);
+	if (before + r->milli > most) {
 		add_why(f,
 			arena_printf(a,
 				     "insufficient quota for %s in flavor %s, previously "
@@ -152,7 +153,7 @@ static bool fits(struct fit *f, const struct request *r, const char *flavor)
 				     "(%s) > maximum capacity (%s)",
 				     r->resource, flavor, quantity_text(a, r->resource, before).p,
 				     quantity_text(a, r->resource, r->milli).p,
-				     quantity_text(a, r->resource, m->nominal).p));
+				     quantity_text(a, r->resource, most).p));
 	} else {
 		add_why(f, arena_printf(a,
 					"insufficient unused quota for %s in flavor %s, %s more "

@@ -162,6 +162,17 @@ struct cq *queue_of(struct ks_actors *k, mk_str ns, mk_str local_queue, mk_str *
 	return q;
 }
 
+/* A quantity, or a number; 'otherwise' when there is none. */
+static int64_t quota_amount(const struct json *v, int64_t otherwise)
+{
+	int64_t milli;
+
+	if (!v) {
+		return otherwise;
+	}
+	return quantity_parse(json_str(v), &milli) ? milli : json_int(v, 0) * PER_MILLE;
+}
+
 static void load_group(struct ks_actors *k, struct cq *q, size_t group, const struct json *obj)
 {
 	struct json_iter f = json_iter(json_get(obj, "flavors"));
@@ -175,13 +186,12 @@ static void load_group(struct ks_actors *k, struct cq *q, size_t group, const st
 		}
 		while (json_next(&r) && q->n_amounts < CQ_MAX_AMOUNTS) {
 			struct amount *m = &q->amount[q->n_amounts++];
-			const struct json *nominal = json_get(r.val, "nominalQuota");
 
 			*m = (struct amount){.group = group, .flavor = intern(k, flavor)};
 			m->resource = intern(k, json_str(json_get(r.val, "name")));
-			if (!quantity_parse(json_str(nominal), &m->nominal)) {
-				m->nominal = json_int(nominal, 0) * PER_MILLE;
-			}
+			m->nominal = quota_amount(json_get(r.val, "nominalQuota"), 0);
+			m->borrowing = quota_amount(json_get(r.val, "borrowingLimit"), -1);
+			m->lending = quota_amount(json_get(r.val, "lendingLimit"), -1);
 		}
 	}
 }
@@ -202,6 +212,7 @@ static void load_queue(struct ks_actors *k, const struct json *obj)
 {
 	struct cq *q = queue_by_name(k, obj_meta(obj, "name"));
 	mk_str stop = json_str(json_at(obj, "/spec/stopPolicy"));
+	mk_str cohort = json_str(json_at(obj, "/spec/cohortName"));
 	struct json_iter it;
 	size_t group = 0;
 
@@ -209,6 +220,7 @@ static void load_queue(struct ks_actors *k, const struct json *obj)
 		return;
 	}
 	q->exists = true;
+	q->cohort = cohort.n > 0 ? intern(k, cohort) : NULL;
 	q->active = stop.n == 0 || str_is(stop, "None");
 	q->draining = str_is(stop, "HoldAndDrain");
 	q->strict = str_is(json_str(json_at(obj, "/spec/queueingStrategy")), "StrictFIFO");
@@ -273,6 +285,92 @@ void cq_quota_reload(struct ks_actors *k)
 	for (pos = 0; (obj = ks_each(k->store, RES_JOBS, &pos)) != NULL;) {
 		item_dirty(k, ITEM_JOB, RES_JOBS, obj_meta(obj, "namespace"),
 			   obj_meta(obj, "name"));
+	}
+}
+
+/* --- cohorts ---------------------------------------------------------------------------------- */
+
+/* What of the amount no other queue may use. */
+static int64_t kept(const struct amount *m)
+{
+	return m->lending < 0 || m->lending >= m->nominal ? 0 : m->nominal - m->lending;
+}
+
+static int64_t taken(const struct amount *m)
+{
+	return m->used > kept(m) ? m->used - kept(m) : 0;
+}
+
+/* What the queues of the cohort lend in that flavor, and what of it is in use. */
+static void sum_cohort(const struct ks_actors *k, const struct cq *q, const struct amount *m,
+		       int64_t *ret_lent, int64_t *ret_taken)
+{
+	void *val;
+	size_t pos = 0;
+
+	*ret_lent = *ret_taken = 0;
+	while (map_next(&k->queues->by_name, &pos, NULL, &val)) {
+		const struct cq *o = val;
+
+		for (size_t i = 0; o->exists && o->cohort == q->cohort && i < o->n_amounts; i++) {
+			const struct amount *of = &o->amount[i];
+
+			if (of->flavor == m->flavor && of->resource == m->resource) {
+				*ret_lent += of->nominal - kept(of);
+				*ret_taken += taken(of);
+			}
+		}
+	}
+}
+
+static int64_t least(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
+int64_t cq_quota_free(const struct ks_actors *k, const struct cq *q, const struct amount *m)
+{
+	int64_t lent, used, own = m->used < kept(m) ? kept(m) - m->used : 0;
+
+	if (!q->cohort) {
+		return m->nominal - m->used;
+	}
+	sum_cohort(k, q, m, &lent, &used);
+	lent -= used;
+	if (m->borrowing >= 0) {
+		lent = least(lent, m->nominal - kept(m) - taken(m) + m->borrowing);
+	}
+	return own + lent;
+}
+
+int64_t cq_quota_most(const struct ks_actors *k, const struct cq *q, const struct amount *m)
+{
+	int64_t lent, used;
+
+	if (!q->cohort) {
+		return m->nominal;
+	}
+	sum_cohort(k, q, m, &lent, &used);
+	lent += kept(m);
+	return m->borrowing >= 0 ? least(lent, m->nominal + m->borrowing) : lent;
+}
+
+/* Quota came back: the queue looks again, and so does each that may borrow it. */
+static void look_again(struct ks_actors *k, struct cq *q)
+{
+	const struct json *obj;
+
+	q->n_passed = q->n_refused = 0;
+	item_at(k, q->item, 0);
+	/* In key order: the map's own order must not show in the requests. */
+	for (size_t pos = 0;
+	     q->cohort && (obj = ks_each(k->store, RES_CLUSTERQUEUES, &pos)) != NULL;) {
+		struct cq *o = map_get(&k->queues->by_name, obj_meta(obj, "name"));
+
+		if (o != NULL && o != q && o->cohort == q->cohort) {
+			o->n_passed = o->n_refused = 0;
+			item_at(k, o->item, 0);
+		}
 	}
 }
 
@@ -387,9 +485,7 @@ void cq_quota_release(struct ks_actors *k, struct item *wl)
 		return;
 	}
 	count_use(wl, -1);
-	wl->held_in->n_passed = 0;
-	wl->held_in->n_refused = 0;
-	item_at(k, wl->held_in->item, 0);
+	look_again(k, wl->held_in);
 	if (wl->held_in->tree != NULL) {
 		tree_release(wl->held_in, wl);
 	}

@@ -18,7 +18,10 @@ static struct json *resources(struct ks_actors *k, const struct cq *q, size_t *i
 		const struct amount *m = &q->amount[*i];
 		struct json *one = json_new_obj(&k->a);
 
-		json_set_str(&k->a, one, "borrowed", STR("0"));
+		int64_t borrowed = m->used > m->nominal ? m->used - m->nominal : 0;
+
+		json_set_str(&k->a, one, "borrowed",
+			     quantity_text(&k->a, m->resource, q->cohort ? borrowed : 0));
 		json_set_str(&k->a, one, "name", str_of(m->resource));
 		json_set_str(&k->a, one, "total", quantity_text(&k->a, m->resource, m->used));
 		json_add(&k->a, list, one);

@@ -278,6 +278,9 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 	if (str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
 		note_verdict(s, p, c);
+		if (s->places && by) {
+			placing_cloned(s, p, c);
+		}
 	}
 	if (job && !by) {
 		note_taken(s, c);
@@ -372,8 +375,12 @@ static void note_check(struct sim *s, const struct ks_commit *c)
 	if (!u || str_eq(before, state)) {
 		return;
 	}
-	u->refused |=
-		str_is(state, "Rejected") && (u->rejecting || s->walls || excuse_not_managed(s, u));
+	if (s->places && str_is(state, "Rejected")) {
+		placing_rejected(s, u, c->after);
+	}
+	u->refused |= str_is(state, "Rejected") &&
+		      (u->rejecting || s->walls || (s->places && s->places->rejects) ||
+		       excuse_not_managed(s, u));
 	u->retries += str_is(state, "Retry");
 	u->ready_at = str_is(state, "Ready") ? s->now : u->ready_at;
 }

@@ -13,6 +13,7 @@ const char *const dispatching_names[DISPATCH_N] = {
 	[DISPATCH_ALL] = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once",
 	[DISPATCH_INCREMENTAL] = "kueue.x-k8s.io/multikueue-dispatcher-incremental",
 	[DISPATCH_EXTERNAL] = "example.com/by-hand",
+	[DISPATCH_PLACEMENT] = "multikueued.io/placement",
 };
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -24,8 +25,8 @@ void churn_init(struct sim *s)
 	if (!s->is_wide) {
 		return;
 	}
-	s->dispatching = (enum dispatching)rng_below(&s->wide, DISPATCH_N);
-	s->cov->dispatchers[s->dispatching]++;
+	s->dispatching = (enum dispatching)rng_below(&s->wide, DISPATCH_DRAWN);
+	s->cov->dispatchers[s->places ? DISPATCH_PLACEMENT : s->dispatching]++;
 	if (rng_chance(&s->wide, 1, 2)) {
 		s->lost_timeout_ms = rng_range(&s->wide, 8000, 40000);
 	}
@@ -33,7 +34,9 @@ void churn_init(struct sim *s)
 	for (size_t i = 0; i < n; i++) {
 		faults_draw_churn(s);
 	}
-	if (s->dispatching == DISPATCH_EXTERNAL) {
+	if (s->places) {
+		s->dispatching = DISPATCH_PLACEMENT;
+	} else if (s->dispatching == DISPATCH_EXTERNAL) {
 		/* In one seed of four it is silent at first. */
 		s->silent_until = rng_chance(&s->wide, 1, 4) ? 90000 : 0;
 		schedule(s, msg_new(s, M_DISPATCH), 1000);

@@ -170,7 +170,7 @@ size_t coverage_print(const struct coverage *c)
 	}
 	for (int i = 0; i < DISPATCH_N; i++) {
 		empty += row(c, "nominates", strrchr(dispatching_names[i], '/') + 1,
-			     c->dispatchers[i], COVER_WIDE);
+			     c->dispatchers[i], i < DISPATCH_DRAWN ? COVER_WIDE : COVER_NOT_YET);
 	}
 	for (size_t i = 0; i < c->n_rules; i++) {
 		empty +=

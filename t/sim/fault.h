@@ -57,6 +57,7 @@ struct fault_kind {
 	const char *name;  /* in tables and stories */
 	const char *world; /* a world: its name for sim --world */
 	bool on_request;   /* a world: drawn only when it is named so */
+	bool lasts;        /* a world: what it wants counts to the end of the seed */
 	/*
 	 * A worker may be out of reach in it, so that a copy that the manager may not see cannot be
 	 * stopped. Faults of machines and of churn all count as such.
@@ -72,7 +73,7 @@ struct fault_kind {
 	void (*draw)(struct sim *s, struct fault *f, struct rng *r);
 	/* A state: set when it begins, taken back when it ends, set again when a like one ends. */
 	void (*set)(struct sim *s, struct fault *f, bool on);
-	/* It is on: what it wants of the objects that operators keep. */
+	/* It is on, or lasts: what it wants of the objects that operators keep. */
 	void (*want)(const struct fault *f, struct wanted *w);
 	void (*begin)(struct sim *s, struct fault *f);
 	/* Done when it begins, and again and again until it is over. */

@@ -242,8 +242,10 @@ struct wanted faults_want(const struct sim *s)
 	struct wanted w = {0};
 
 	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].on && s->fault[i].kind->want != NULL) {
-			s->fault[i].kind->want(&s->fault[i], &w);
+		const struct fault *f = &s->fault[i];
+
+		if ((f->on || f->kind->lasts) && f->kind->want != NULL) {
+			f->kind->want(f, &w);
 		}
 	}
 	return w;

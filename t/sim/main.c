@@ -14,6 +14,7 @@ struct options {
 	unsigned jobs;
 	bool wide, single, twice, require, shrink, list, list_faults;
 	const char *scenario; /* "all": each of them */
+	const char *world;    /* as they were named */
 	uint64_t size;
 };
 
@@ -50,9 +51,12 @@ static bool one_share(const struct options *o, uint64_t seed, struct coverage *c
 	uint64_t h1, h2;
 
 	if (!one(seed, o, cov, 0, failure, &h1)) {
-		printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu%s\n",
+		printf("FAIL seed=%llu %s\n  replay: make sim SEED=%llu%s%s\n",
 		       (unsigned long long)seed, failure, (unsigned long long)seed,
-		       o->wide ? " WIDE=1" : "");
+		       o->world  ? " WORLD="
+		       : o->wide ? " WIDE=1"
+				 : "",
+		       o->world ? o->world : "");
 		fflush(stdout);
 		return false;
 	}
@@ -205,6 +209,8 @@ static bool parse_name(int c, const char *name, struct options *o)
 {
 	if (c == 'S') {
 		o->scenario = name;
+	} else {
+		o->world = name;
 	}
 	return c == 'S' || parse_worlds(str_of(name), o);
 }

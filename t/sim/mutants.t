@@ -4,9 +4,10 @@
 # of the sources; the simulation must notice within 2,000 seeds. A patch that does not apply or
 # does not build fails, so that the set follows the code. Copies and objects lie below
 # build/mutants and share what a patch does not touch. The second line may say where to look first:
-# "seeds from N" (a hundred of them), "wide seeds from N", or "scenario NAME". That only saves
-# time; what is not caught there is looked for from seed 1 on, but for a scenario. "unit NAME": no
-# seed meets it, that unit test does.
+# "seeds from N" (a hundred of them), "wide seeds from N", "world NAME seeds from N", or "scenario
+# NAME". That only saves time, except that of worlds only the one named is tried; what is not caught
+# there is looked for from seed 1 on, but for a scenario. "unit NAME": no seed meets it, that unit
+# test does.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
@@ -62,16 +63,16 @@ one() {
 		rm -rf "$dir"
 		return
 	fi
-	from=$(sed -n '2s/^\(wide \)*seeds from \([0-9]*\)$/\2/p' "$1")
-	wide=$(sed -n '2s/^wide .*/--wide/p' "$1")
+	from=$(sed -n '2s/^.*seeds from \([0-9]*\)$/\1/p' "$1")
+	which=$(sed -n -e '2s/^wide .*/--wide/p' -e '2s/^world \([a-z,]*\).*/--world \1/p' "$1")
 	# shellcheck disable=SC2086
-	[ -z "$from" ] || "$dir/$B/sim" $wide --seeds 100 --first "$from" --jobs 1 >>"$out/$name.log" 2>&1
+	[ -z "$from" ] || "$dir/$B/sim" $which --seeds 100 --first "$from" --jobs 1 >>"$out/$name.log" 2>&1
 	# shellcheck disable=SC2086
 	grep -q '^FAIL' "$out/$name.log" ||
-		"$dir/$B/sim" $wide --seeds $seeds --jobs 1 >>"$out/$name.log" 2>&1
+		"$dir/$B/sim" $which --seeds $seeds --jobs 1 >>"$out/$name.log" 2>&1
 	seed=$(sed -n 's/^FAIL seed=\([0-9]*\) .*/\1/p' "$out/$name.log" | head -n 1)
 	# shellcheck disable=SC2086
-	if [ -n "$seed" ] && ! "$B/sim" $wide --seeds 1 --first "$seed" --jobs 1 >/dev/null 2>&1; then
+	if [ -n "$seed" ] && ! "$B/sim" $which --seeds 1 --first "$seed" --jobs 1 >/dev/null 2>&1; then
 		echo "seed $seed fails without the patch too" >"$out/$name.result"
 	else
 		sed -n 's/^FAIL \(.*\)/caught: \1/p' "$out/$name.log" | head -n 1 >"$out/$name.result"

@@ -27,6 +27,7 @@ void plane_init(struct sim *s, size_t index, struct site *site)
 				       .admit_delay_ms_max = s->admit_ms ? s->admit_ms : 400,
 				       .run_ms_min = 100,
 				       .run_ms_max = 8000,
+				       .publish_usage = s->places != NULL && !site,
 				       .on_commit = on_commit,
 				       .on_commit_ctx = p};
 

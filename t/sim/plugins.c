@@ -13,6 +13,7 @@
 extern const struct mk_entry mk_entry_job, mk_entry_jobset, mk_entry_kinds_without_code;
 extern const struct mk_entry mk_entry_pod, mk_entry_raycluster;
 extern const struct mk_entry mk_entry_all_at_once, mk_entry_external, mk_entry_incremental;
+extern const struct mk_entry mk_entry_placement;
 
 static bool bad_mood;
 static int (*job_status)(mk_call *, const mk_view *, mk_val);
@@ -62,7 +63,8 @@ static struct plug *load(bool adapter, bool pods, bool others)
 			plug_add(p, &mk_entry_raycluster, "", &err) != ERR_OK)) ||
 	    plug_add(p, &mk_entry_all_at_once, "", &err) != ERR_OK ||
 	    plug_add(p, &mk_entry_external, "", &err) != ERR_OK ||
-	    plug_add(p, &mk_entry_incremental, "", &err) != ERR_OK) {
+	    plug_add(p, &mk_entry_incremental, "", &err) != ERR_OK ||
+	    plug_add(p, &mk_entry_placement, "", &err) != ERR_OK) {
 		fprintf(stderr, "sim: %s\n", err.msg);
 		abort();
 	}

@@ -45,7 +45,7 @@ static void on_op(void *ctx, const struct op *op)
 	    STR_ARG(str_sub(op_text(op, manager_kinds(p->m), &p->sim->arena), 0, 200)));
 }
 
-void proc_start(struct proc *p)
+static struct manager_options options_of(struct proc *p)
 {
 	struct sim *s = p->sim;
 	struct manager_options o = {.plug = s->no_plugin ? s->plug_without : s->plug,
@@ -59,21 +59,31 @@ void proc_start(struct proc *p)
 				    .n_former_managers = p->site->tells_manager,
 				    .namespace_ = STR("kueue-system"),
 				    .dispatcher = str_of(dispatching_names[s->dispatching]),
+				    .dispatchers = placing_sections(s),
 				    .walls = s->walls,
 				    .worker_lost_timeout_ms = s->lost_timeout_ms,
 				    .placement_timeout_ms = s->placement_timeout_ms,
+				    .unplaceable_reject = s->places && s->places->rejects,
 				    .gc_interval_ms = 60 * 1000,
 				    .gates = s->gates,
 				    .seed = s->seed * 41 + p->index + (uint64_t)p->gen * 1000003};
+
+	p->site->former_managers = str_of(p->site->former_manager);
+	o.gates.identifier_annotations = true;
+	o.gates.remote_spec_sync = true;
+	return o;
+}
+
+void proc_start(struct proc *p)
+{
+	struct sim *s = p->sim;
+	struct manager_options o = options_of(p);
 	struct endpoint e = {.port = 6443, .token = STR("t")};
 	char identity[32], host[32];
 	struct lease_options lo = {
 		.ns = STR("kueue-system"), .name = STR("lease"), .seed = o.seed + 7};
 	struct msg *m;
 
-	p->site->former_managers = str_of(p->site->former_manager);
-	o.gates.identifier_annotations = true;
-	o.gates.remote_spec_sync = true;
 	p->gen++;
 	p->alive = true;
 	p->frozen_until = 0;

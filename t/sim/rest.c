@@ -113,6 +113,10 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 
 bool rest_reached(struct sim *s, char *why, size_t n)
 {
+	if (s->places && !s->places->is_over) {
+		snprintf(why, n, "workers change");
+		return false;
+	}
 	for (size_t i = 0; i < s->n_users; i++) {
 		if (!s->user[i].created || !user_done(s, &s->user[i], why, n)) {
 			return false;

@@ -35,6 +35,7 @@ check "$seeds seeds hold every invariant" --seeds "$seeds" --first 1 --jobs 2 $n
 check "100 wide seeds hold them too" --wide --seeds 100 --first 1 --jobs 2 --require-coverage
 check "100 seeds whose clusters are taken by label hold them" --world selector --seeds 100 --first 1 --jobs 2
 check "100 seeds with less quota on workers than on managers hold them" --world stuck --seeds 100 --first 1 --jobs 2
+check "100 seeds of placement over workers that change hold them" --world placement --seeds 100 --first 1 --jobs 2
 # What soak remembers is worth something only if it goes by all that is linked.
 n=$((n + 1))
 t/sim/soak --sources "$B/sim" >"$log"

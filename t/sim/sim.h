@@ -16,6 +16,7 @@
  *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
  *   kinds.c      jobs of other kinds              stuck.c       of more quota than workers have
+ *   placing.c    of the dispatcher placement      sections.c    its sections
  *   main.c       seeds, processes, options
  */
 #ifndef MK_T_SIM_H
@@ -48,7 +49,14 @@ enum {
 struct proc;
 
 /* Dispatchers that a seed may draw. */
-enum dispatching { DISPATCH_ALL, DISPATCH_INCREMENTAL, DISPATCH_EXTERNAL, DISPATCH_N };
+enum dispatching {
+	DISPATCH_ALL,
+	DISPATCH_INCREMENTAL,
+	DISPATCH_EXTERNAL,
+	DISPATCH_DRAWN, /* one of those above; what follows belongs to worlds */
+	DISPATCH_PLACEMENT = DISPATCH_DRAWN,
+	DISPATCH_N
+};
 extern const char *const dispatching_names[DISPATCH_N];
 
 /* A manager cluster; two of one seed have the same origin and the same workers. */
@@ -189,6 +197,7 @@ struct user {
 	unsigned over_round;          /* in that round it ended on its winner; 0 none */
 	int64_t evicted_at;           /* ... its Workload, last */
 	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
+	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on */
 	unsigned requests;
 };
@@ -249,7 +258,9 @@ struct sim {
 	int64_t lost_timeout_ms;
 	int64_t placement_timeout_ms; /* 0: off */
 	int64_t stuck_until;          /* workers have little quota until then; 0: not */
+	struct places *places;        /* placing.h; NULL: not that world */
 	unsigned each_pods;           /* pods of each job that is submitted now; 0: drawn */
+	const char *notes;            /* ... its annotations; see struct user */
 	bool scripted;                /* a scenario: nothing is drawn */
 	bool classed;                 /* jobs name a priority class */
 	bool elastic;                 /* jobs are */
@@ -553,6 +564,7 @@ void world_end(struct sim *s);
 /* One more daemon of the first manager. */
 void world_add_daemon(struct sim *s);
 
+#include "t/sim/placing.h"
 #include "t/sim/worlds.h"
 
 #endif

@@ -152,7 +152,7 @@ static mk_str job_body(struct sim *s, const struct user *u)
 		"v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 		"\"default\",\"labels\":{\"kueue.x-k8s.io/"
 		"queue-name\":\"%s\"%s},\"annotations\":{\"kubesim.x-k8s.io/"
-		"run-ms\":\"%lld\"%s%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
+		"run-ms\":\"%lld\"%s%s%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
 		"llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
 		"\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
 		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
@@ -161,6 +161,7 @@ static mk_str job_body(struct sim *s, const struct user *u)
 		(long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
 		failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
 		s->elastic ? ",\"kueue.x-k8s.io/elastic-job\":\"true\"" : "",
+		u->notes ? u->notes : "",
 		s->each_pods ? s->each_pods
 		: s->elastic ? 3ull
 			     : 1 + (unsigned long long)rng_below(&s->rng, 3),
@@ -258,6 +259,7 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 	u->site = &s->site[0];
 	u->run_ms = run_ms;
 	u->elsewhere = s->elsewhere;
+	u->notes = s->notes;
 	u->of = s->of;
 	u->create_at = s->now;
 	snprintf(u->name, sizeof(u->name), "job-%04zu", index);

@@ -102,6 +102,7 @@ void world_end(struct sim *s)
 	}
 	heap_done(&s->heap);
 	free(s->user);
+	placing_done(s);
 	plug_free(s->plug);
 	plug_free(s->plug_without);
 	arena_done(&s->arena);

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the dispatcher placement owes to jobs, judged by what the servers have, while the manager's
+ * server is in reach and a daemon leads:
+ *   room       no Workload waits for long where a worker that it may go to has had room for it
+ *   stuck      none holds quota of the manager for long after its time
+ *   rest       none rests on when a worker has got more quota
+ *   forbidden  none is cloned onto a worker that a filter has forbidden for a while
+ *   told       what fits on no worker is told of, or rejected, within ten seconds
+ *   rejected   ... and nothing else is
+ */
+#include <stdlib.h>
+
+#include "core/base/timefmt.h"
+#include "t/kubesim/actors.h"
+#include "t/sim/churn.h"
+
+enum {
+	SECOND = 1000,
+	SLACK_MS = 30 * SECOND, /* to see, to decide and to write */
+	ROOM_MS = 15 * SECOND,  /* ... and what rounds take besides */
+	TOLD_MS = 10 * SECOND + PLACES_LOOK_MS,
+	POD = 1000, /* quota of a pod, in thousandths */
+};
+
+/* Which zones a selector takes: bits for "a", "b" and none. */
+enum { ZONE_A = 1, ZONE_B = 2, ZONE_NONE = 4 };
+const char *const placing_wishes[WISHES] = {"",        "zone=a", "zone in (a, b)",
+					    "zone!=a", "!zone",  "zone notin (b)"};
+static const unsigned wish_zones[WISHES] = {
+	ZONE_A | ZONE_B | ZONE_NONE, ZONE_A,    ZONE_A | ZONE_B,
+	ZONE_B | ZONE_NONE,          ZONE_NONE, ZONE_A | ZONE_NONE};
+
+const struct json *placing_sections(const struct sim *s)
+{
+	return s->places ? s->places->sections : NULL;
+}
+
+static void forget(struct placing *w)
+{
+	for (size_t i = 0; i < PLACES_MAX; i++) {
+		w->room_ms[i] = 0;
+		w->barred_at[i] = w->could_at[i] = INT64_MAX;
+	}
+	w->none_at = INT64_MAX;
+}
+
+void placing_forget(struct sim *s)
+{
+	for (size_t i = 0; i < PLACES_USERS; i++) {
+		forget(&s->places->of[i]);
+	}
+}
+
+void placing_init(struct sim *s)
+{
+	struct places *x = calloc(1, sizeof(*x));
+	struct placing *of = calloc(PLACES_USERS, sizeof(*of));
+
+	if (!x || !of) {
+		abort();
+	}
+	x->of = of;
+	arena_init(&x->arena, 0);
+	for (size_t i = 0; i < MAX_SITES; i++) {
+		x->led_since[i] = x->calm_since[i] = INT64_MAX;
+	}
+	s->places = x;
+	placing_forget(s);
+}
+
+void placing_done(struct sim *s)
+{
+	if (s->places) {
+		arena_done(&s->places->arena);
+		free(s->places->of);
+		free(s->places);
+	}
+}
+
+/* --- what counts ------------------------------------------------------------------------------ */
+
+static int64_t said(int64_t check, int64_t config, int64_t file, int64_t none)
+{
+	return check >= 0 ? check : config >= 0 ? config : file >= 0 ? file : none;
+}
+
+static struct section section_now(const struct places *x)
+{
+	struct section now = {.requires = x->check.requires};
+
+	now.requires = now.requires == NO_WISH ? x->config.requires : now.requires;
+	now.requires = now.requires == NO_WISH ? x->file.requires : now.requires;
+	now.requires = now.requires == NO_WISH ? 0 : now.requires;
+	now.keep_percent =
+		said(x->check.keep_percent, x->config.keep_percent, x->file.keep_percent, 0);
+	now.overflow_ms = said(x->check.overflow_ms, x->config.overflow_ms, x->file.overflow_ms, 0);
+	now.wait_ms = said(x->check.wait_ms, x->config.wait_ms, x->file.wait_ms, 0);
+	now.round_ms = said(x->check.round_ms, x->config.round_ms, x->file.round_ms, 60 * SECOND);
+	return now;
+}
+
+/* --- a worker --------------------------------------------------------------------------------- */
+
+struct quota {
+	int64_t free, most; /* thousandths */
+};
+
+static int64_t number(const struct json *queue)
+{
+	return POD *
+	       json_int(json_at(queue, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"),
+			0);
+}
+
+static const struct json *queue_of(const struct plane *p, const char *name)
+{
+	return ks_get(p->store, "kueue.x-k8s.io/v1beta2/clusterqueues", STR_NONE, str_of(name));
+}
+
+static int64_t pods_of(const struct json *wl)
+{
+	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);
+}
+
+/* What the queue has for ours; the other tenants' queue lends all that it does not use. */
+static struct quota quota_of(const struct plane *p)
+{
+	const struct json *cq = queue_of(p, "cq"), *other = queue_of(p, "cqt"), *o;
+	bool shares = json_str_at(cq, "/spec/cohortName").n > 0 &&
+		      json_str_at(other, "/spec/cohortName").n > 0;
+	int64_t nominal = number(cq), lent = shares ? number(other) : 0, used = 0;
+	size_t pos = 0;
+
+	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
+		if (has_condition(o, "QuotaReserved") && !has_condition(o, "Finished") &&
+		    (shares || !str_is(json_str_at(o, "/status/admission/clusterQueue"), "cqt"))) {
+			used += POD * pods_of(o);
+		}
+	}
+	return (struct quota){.free = nominal + lent - used, .most = nominal + lent};
+}
+
+static bool some_clone_waits(const struct plane *p, const struct json *but)
+{
+	size_t pos = 0;
+	const struct json *o;
+	mk_str name = json_str_at(but, "/metadata/name");
+
+	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
+		if (churn_is_remote(o) && !has_condition(o, "QuotaReserved") &&
+		    !has_condition(o, "Finished") &&
+		    !str_eq(json_str_at(o, "/metadata/name"), name)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Is what a daemon knows of it new? A server that went back to a snapshot is disbelieved for a
+ * minute, which begins when a daemon asks it.
+ */
+static bool is_known(const struct sim *s, const struct plane *p)
+{
+	return !excuse_late(s, p) &&
+	       (p->restored_at == 0 || s->now > p->restored_at + 3 * PLACES_HEALED_MS);
+}
+
+/* --- a job and a worker ----------------------------------------------------------------------- */
+
+struct fit {
+	bool barred; /* by a filter that operators or the job set: labels, taints, cordon, config */
+	bool by_labels; /* ... by labels or taints alone, which count for good */
+	bool reachable;
+	bool could; /* ever */
+	bool room;  /* now */
+};
+
+static const struct json *cluster_of(const struct sim *s, const struct site *site, size_t i)
+{
+	char name[8] = {'w', (char)('0' + i), 0};
+
+	return ks_get(s->plane[site->home].store, "kueue.x-k8s.io/v1beta2/multikueueclusters",
+		      STR_NONE, str_of(name));
+}
+
+static unsigned zone_of(const struct json *cluster)
+{
+	mk_str zone = json_str_at(cluster, "/metadata/labels/zone");
+
+	return zone.n == 0 ? ZONE_NONE : str_is(zone, "a") ? ZONE_A : ZONE_B;
+}
+
+static unsigned zones_of_job(const struct json *job)
+{
+	mk_str text = json_str_at(job, "/metadata/annotations/multikueued.io~1requires");
+
+	for (size_t i = 0; i < WISHES; i++) {
+		if (str_is(text, placing_wishes[i])) {
+			return wish_zones[i];
+		}
+	}
+	return 0;
+}
+
+/* The config names w1, and takes others by this label. */
+static bool is_selected(const struct json *cluster, size_t i)
+{
+	mk_str pool = json_str_at(cluster, "/metadata/labels/pool");
+
+	return cluster && (i == 1 || str_is(pool, "a") || str_is(pool, "c"));
+}
+
+static struct fit fit_of(struct sim *s, const struct user *u, const struct json *wl, size_t i,
+			 const struct quota *q)
+{
+	const struct plane *p = &s->plane[i];
+	const struct section now = section_now(s->places);
+	const struct json *c = cluster_of(s, u->site, i);
+	const struct json *job = user_job(u, &s->plane[u->site->home]);
+	mk_str tolerates = json_str_at(job, "/metadata/annotations/multikueued.io~1tolerates");
+	bool tainted = json_str_at(c, "/metadata/annotations/multikueued.io~1taints").n > 0;
+	bool is_cloud = json_str_at(c, "/metadata/labels/cloud").n > 0;
+	int64_t wanted = POD * pods_of(wl);
+	int64_t kept = q->most * now.keep_percent / 100;
+	struct fit f = {.reachable = is_known(s, p)};
+
+	f.by_labels = !(zone_of(c) & wish_zones[now.requires] & zones_of_job(job)) ||
+		      (tainted && tolerates.n == 0);
+	f.barred = f.by_labels || !is_selected(c, i) ||
+		   json_str_at(c, "/metadata/annotations/multikueued.io~1cordon").n > 0 ||
+		   p->forbid_jobs;
+	f.could = !f.by_labels && q->most - kept >= wanted;
+	f.room = !f.barred && f.reachable && q->free - kept >= wanted && !p->refuse_clones &&
+		 !p->rewrite &&
+		 str_is(json_str_at(queue_of(p, "cq"), "/spec/stopPolicy"), "None") &&
+		 !(now.overflow_ms > 0 && is_cloud &&
+		   s->now < u->reserved_at + now.overflow_ms + PLACES_LOOK_MS) &&
+		 !(now.wait_ms > 0 && some_clone_waits(p, wl));
+	return f;
+}
+
+/* --- time that counts ------------------------------------------------------------------------- */
+
+static bool has_leader(const struct sim *s, const struct site *site)
+{
+	for (size_t i = 0; i < s->n_procs; i++) {
+		const struct proc *p = &s->proc[i];
+
+		if (p->site == site && p->alive && p->leads && p->frozen_until <= s->now) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Does a fault change what operators and users keep, or has it a moment ago? */
+static bool is_churned(const struct sim *s)
+{
+	for (size_t i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->fault[i];
+		bool other = f->kind->family == FAULT_OF_CHURN ||
+			     (f->kind->family == FAULT_OF_WORLD && !f->kind->lasts);
+
+		if (other && s->now >= f->at && (f->on || s->now < f->until + PLACES_HEALED_MS)) {
+			return true;
+		}
+	}
+	return s->no_plugin;
+}
+
+static void measure(struct sim *s)
+{
+	struct places *x = s->places;
+	bool churned = is_churned(s);
+
+	for (size_t k = 0; k < s->n_sites; k++) {
+		const struct site *site = &s->site[k];
+		bool leads = has_leader(s, site);
+		bool calm = leads && !churned && !excuse_late(s, &s->plane[site->home]) &&
+			    !s->plane[site->home].limit_jobs;
+
+		if (!leads || x->led_since[k] > s->now) {
+			x->led_since[k] = leads ? s->now : INT64_MAX;
+		}
+		if (!calm || x->calm_since[k] > s->now) {
+			x->calm_since[k] = calm ? s->now : INT64_MAX;
+		}
+	}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		int64_t q = number(queue_of(&s->plane[i], "cq"));
+
+		if (q > x->quota[i]) {
+			x->grew_at[i] = s->now;
+		}
+		x->quota[i] = q;
+	}
+}
+
+/* --- a job ------------------------------------------------------------------------------------ */
+
+static bool waits(const struct json *wl)
+{
+	return !json_at(wl, "/metadata/deletionTimestamp") && has_condition(wl, "QuotaReserved") &&
+	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
+	       json_str_at(wl, "/status/clusterName").n == 0 &&
+	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t since_when(int64_t was, bool is, int64_t now)
+{
+	return !is ? INT64_MAX : was < now ? was : now;
+}
+
+/* Notes what each worker is for the job, and for how long. False: some worker may be the one. */
+static bool note_fits(struct sim *s, const struct user *u, const struct json *wl,
+		      const struct quota *q)
+{
+	struct placing *w = &s->places->of[u - s->user];
+	bool none = true;
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		struct fit f = fit_of(s, u, wl, i, &q[i]);
+		bool selected = is_selected(cluster_of(s, u->site, i), i);
+
+		w->barred_at[i] = since_when(w->barred_at[i], f.barred, s->now);
+		w->could_at[i] =
+			since_when(w->could_at[i], f.could && f.reachable && !f.barred, s->now);
+		w->room_ms[i] = f.room ? w->room_ms[i] + PLACES_LOOK_MS : 0;
+		none = none && (!selected || (f.reachable && !f.could));
+	}
+	return none;
+}
+
+static void check_waiting(struct sim *s, const struct user *u, const struct json *wl)
+{
+	const struct places *x = s->places;
+	const struct placing *w = &x->of[u - s->user];
+	int64_t since = max_of(x->calm_since[u->site - s->site], u->reserved_at);
+	int64_t round_ms = section_now(x).round_ms, late = 0;
+	int64_t bound = ROOM_MS + (int64_t)(s->n_workers + 1) * round_ms;
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		late = is_known(s, &s->plane[i]) ? late : PLACES_HEALED_MS;
+		if (w->room_ms[i] > bound) {
+			fail(s, "room",
+			     "%s waits, and %s has had room for it for %lld s, with rounds of "
+			     "%lld; its check says \"%.*s\"",
+			     u->name, s->plane[i].name, (long long)w->room_ms[i] / SECOND,
+			     (long long)round_ms / SECOND,
+			     STR_ARG(json_str_at(wl, "/status/admissionChecks/0/message")));
+		}
+	}
+	if (s->placement_timeout_ms > 0 &&
+	    s->now - since > s->placement_timeout_ms + SLACK_MS + late) {
+		fail(s, "stuck", "%s holds its quota for %lld s", u->name,
+		     (long long)(s->now - since) / SECOND);
+	}
+	if (w->none_at != INT64_MAX && s->now - max_of(since, w->none_at) > TOLD_MS &&
+	    !str_starts(json_str_at(wl, "/status/admissionChecks/0/message"),
+			STR("Fits on no worker: "))) {
+		fail(s, "told", "%s fits on no worker for %lld s, and its check says \"%.*s\"",
+		     u->name, (long long)(s->now - max_of(since, w->none_at)) / SECOND,
+		     STR_ARG(json_str_at(wl, "/status/admissionChecks/0/message")));
+	}
+}
+
+/* A Workload that gave its quota back comes again when a worker gets more. */
+static void check_resting(struct sim *s, const struct user *u, const struct json *wl)
+{
+	const struct places *x = s->places;
+	const struct json *evicted =
+		json_find(json_at(wl, "/status/conditions"), "type", "Evicted");
+	int64_t until, since, led = x->led_since[u->site - s->site];
+
+	if (has_condition(wl, "QuotaReserved") || !has_condition(wl, "Evicted") ||
+	    !time_parse(json_str_at(wl, "/status/requeueState/requeueAt"), &until) ||
+	    until <= wall_of(s) ||
+	    !time_parse(json_str(json_get(evicted, "lastTransitionTime")), &since)) {
+		return;
+	}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		int64_t grew = x->grew_at[i];
+
+		if (grew + WALL0 > since + 2 * SECOND + PLACES_LOOK_MS && grew > led + SLACK_MS &&
+		    grew > x->calm_since[u->site - s->site] + SLACK_MS &&
+		    s->now - grew > SLACK_MS && is_known(s, &s->plane[i]) &&
+		    is_selected(cluster_of(s, u->site, i), i)) {
+			fail(s, "rest", "%s rests, and %s has more quota for %lld s", u->name,
+			     s->plane[i].name, (long long)(s->now - grew) / SECOND);
+		}
+	}
+}
+
+/* Another manager's job of that name keeps it from workers, as one of a worker's user does. */
+static bool has_namesake(const struct sim *s, const struct user *u)
+{
+	for (size_t i = 0; s->n_sites > 1 && i < s->n_users; i++) {
+		if (s->user[i].site != u->site && strcmp(s->user[i].name, u->name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_judged(const struct sim *s, const struct user *u)
+{
+	return u != NULL && u->kind != USER_NO_ADAPTER && u->kind != USER_UNMANAGED &&
+	       u->kind != USER_FOREIGN_JOB && u->kind != USER_FOREIGN_WORKLOAD && !u->deleted &&
+	       !has_namesake(s, u);
+}
+
+static void look_at(struct sim *s, const struct user *u, const struct json *wl,
+		    const struct quota *q)
+{
+	struct placing *w = &s->places->of[u - s->user];
+	bool none;
+
+	if (s->places->calm_since[u->site - s->site] == INT64_MAX ||
+	    !user_job(u, &s->plane[u->site->home])) {
+		forget(w);
+		return;
+	}
+	if (!waits(wl)) {
+		if (json_str_at(wl, "/status/clusterName").n > 0) {
+			forget(w);
+		}
+		w->none_at = INT64_MAX;
+		for (size_t i = 0; i < PLACES_MAX; i++) {
+			w->barred_at[i] = w->could_at[i] = INT64_MAX;
+		}
+		check_resting(s, u, wl);
+		return;
+	}
+	none = note_fits(s, u, wl, q);
+	w->none_at = since_when(w->none_at, none, s->now);
+	check_waiting(s, u, wl);
+}
+
+void placing_look(struct sim *s)
+{
+	struct quota q[PLACES_MAX] = {0};
+
+	measure(s);
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		q[i] = quota_of(&s->plane[i]);
+	}
+	for (size_t k = 0; k < s->n_sites; k++) {
+		const struct ks_store *mgr = s->plane[s->site[k].home].store;
+		size_t pos = 0;
+		const struct json *wl;
+
+		for (wl = ks_each(mgr, WORKLOADS, &pos); wl && !s->failed;
+		     wl = ks_each(mgr, WORKLOADS, &pos)) {
+			struct user *u =
+				has_condition(wl, "Finished") ? NULL : user_by_workload(s, wl);
+
+			if (is_judged(s, u)) {
+				look_at(s, u, wl, q);
+			}
+		}
+	}
+}
+
+/* --- writes ----------------------------------------------------------------------------------- */
+
+void placing_cloned(struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	const struct user *u = NULL;
+	const struct json *wl = NULL;
+	const struct placing *w;
+
+	for (size_t k = 0; k < s->n_sites && !is_judged(s, u); k++) {
+		wl = ks_get(s->plane[s->site[k].home].store, WORKLOADS, c->ns, c->name);
+		u = wl ? user_by_workload(s, wl) : NULL;
+	}
+	if (c->before || !is_judged(s, u) || json_str_at(wl, "/status/clusterName").n > 0 ||
+	    s->places->calm_since[u->site - s->site] > s->sent_at - SLACK_MS) {
+		return;
+	}
+	w = &s->places->of[u - s->user];
+	if (waits(wl) && p->index < PLACES_MAX && w->barred_at[p->index] < s->sent_at - SLACK_MS) {
+		fail(s, "forbidden", "%s is cloned onto %s, which is forbidden for %lld s", u->name,
+		     p->name, (long long)(s->now - w->barred_at[p->index]) / SECOND);
+	}
+}
+
+void placing_rejected(struct sim *s, const struct user *u, const struct json *wl)
+{
+	const struct places *x = s->places;
+
+	if (!is_judged(s, u) || !str_starts(json_str_at(wl, "/status/admissionChecks/0/message"),
+					    STR("Fits on no worker"))) {
+		return;
+	}
+	if (!x->rejects) {
+		fail(s, "rejected", "%s is rejected, and is to wait", u->name);
+	}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		if (x->calm_since[u->site - s->site] < s->now &&
+		    x->of[u - s->user].could_at[i] < s->now - TOLD_MS) {
+			fail(s, "rejected", "%s is rejected, and %s could take it for %lld s",
+			     u->name, s->plane[i].name,
+			     (long long)(s->now - x->of[u - s->user].could_at[i]) / SECOND);
+		}
+	}
+}
