@@ -86,6 +86,7 @@ static enum trees_sent judge(struct trees_send *s, struct arena *a, const struct
 	ret->text = st->text;
 	ret->retry_after_ms = st->retry_after_ms;
 	if (st->code == ERR_OK || gone) {
+		ret->generation = json_int(json_at(st->obj, "/metadata/generation"), 0);
 		keep(s, a, w, gone ? NULL : st->obj);
 		return TREES_DONE;
 	}

