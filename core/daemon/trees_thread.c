@@ -451,8 +451,7 @@ bool trees_thread_owns(void *ctx, mk_str cluster_queue)
 {
 	const struct trees_thread *t = *(struct trees_thread **)ctx;
 
-	return t && t->o.mode == CONFIG_TREES_COMPILE &&
-	       trees_store_place(t->store, cluster_queue) != TREES_OUTSIDE;
+	return t && t->o.mode == CONFIG_TREES_COMPILE && trees_store_owns(t->store, cluster_queue);
 }
 
 struct trees_store *trees_thread_store(struct trees_thread *t)

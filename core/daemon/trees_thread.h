@@ -52,8 +52,8 @@ void trees_thread_run(struct trees_thread *t, struct manager *m, int64_t mono_ms
 int64_t trees_thread_next_ms(const struct trees_thread *t);
 
 /*
- * For engine_options: is the quota of that ClusterQueue the thread's, because it is in a tree and
- * trees are compiled? 'ctx' points to a struct trees_thread *, which may be NULL.
+ * For engine_options: is the quota of that ClusterQueue the thread's, because it is in a tree that
+ * is compiled? 'ctx' points to a struct trees_thread *, which may be NULL.
  */
 bool trees_thread_owns(void *ctx, mk_str cluster_queue);
 

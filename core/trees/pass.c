@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/quota/compile_source.h"
+#include "core/trees/mentions.h"
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
@@ -233,7 +234,7 @@ static void find_mode(struct trees_work *w, struct trees_unit *u)
 	mk_str word = json_str_at(u->judged.live, "/spec/enforcement");
 
 	u->judged.engine = str_is(word, "Engine");
-	u->judged.mode = word.n == 0 || str_is(word, "Compile") ? w->in->mode : TREES_OBSERVE;
+	u->judged.mode = trees_compiles(word) ? w->in->mode : TREES_OBSERVE;
 }
 
 /*
