@@ -67,6 +67,11 @@ unseen()
 		.observedGeneration][0] // 0) < .metadata.generation)] | length'
 }
 
+# All at once, and Kueue lets them go; by name, kubectl would take minutes.
+are_gone()
+{
+	[ "$(k mgr get $OBJECTS -l "kueue.x-k8s.io/created-by-tree=$T" -o name)" = "" ]
+}
 size_undo()
 {
 	k mgr patch $TREE "$T" --type=merge -p '{"metadata":{"finalizers":null}}'
@@ -74,6 +79,7 @@ size_undo()
 	for s_kind in clusterqueues cohorts; do
 		k mgr delete --raw "/apis/kueue.x-k8s.io/v1beta2/$s_kind?labelSelector=kueue.x-k8s.io/created-by-tree%3D$T"
 	done
+	wait_for 300 are_gone
 	trees_undo
 } >/dev/null 2>&1
 undo=size_undo
