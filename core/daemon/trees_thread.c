@@ -68,7 +68,8 @@ static void look_again(struct trees_thread *t, int64_t ms)
 struct outcome {
 	struct arena *a;
 	const struct trees_plan *plan;
-	bool *is_held; /* by write: one of its tree was not carried out */
+	bool *is_held;                  /* by write: one of its tree was not carried out */
+	const struct trees_write *done; /* the last one that was: the status of its tree waits */
 	size_t n_written;
 	bool ended; /* the API server does not answer, or we are to end */
 };
@@ -88,6 +89,16 @@ static void hold(struct outcome *x, const struct trees_write *w, bool status_alo
 			x->is_held[i] = true;
 		}
 	}
+}
+
+/* Writes of one tree come one after the other: the first of them sees to its status. */
+static void done(struct outcome *x, const struct trees_write *w)
+{
+	if (!x->done || !str_eq(x->done->tree, w->tree) || x->done->parents != w->parents) {
+		hold(x, w, true);
+	}
+	x->done = w;
+	x->n_written++;
 }
 
 static void refused(struct trees_thread *t, const struct trees_write *w,
@@ -136,9 +147,8 @@ static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
 	case TREES_DONE:
 		t->retry_ms = 0;
 		if (w->verb != TREES_STATUS) {
-			x->n_written++;
 			trees_seen_wrote(&t->seen, w, answer.generation, clock_mono_ms());
-			hold(x, w, true);
+			done(x, w);
 		}
 		break;
 	case TREES_REFUSED:

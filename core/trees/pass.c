@@ -175,10 +175,9 @@ static bool put_totals(struct trees_work *w)
 {
 	for (size_t i = 0; w->in->capacities != NULL && i < w->in->n; i++) {
 		struct json *o = w->clean[i];
-		bool queue = trees_is(o, API_QUEUE);
 		const struct trees_capacity *c =
-			queue || trees_is(o, API_TREE)
-				? trees_capacity_get(w->in->capacities, queue,
+			trees_capacity_asked(o)
+				? trees_capacity_get(w->in->capacities, trees_is(o, API_QUEUE),
 						     json_str_at(o, "/metadata/name"))
 				: NULL;
 
