@@ -68,8 +68,9 @@ static void look_again(struct trees_thread *t, int64_t ms)
 struct outcome {
 	struct arena *a;
 	const struct trees_plan *plan;
-	bool *is_held;                  /* by write: one of its tree was not carried out */
-	const struct trees_write *done; /* the last one that was: the status of its tree waits */
+	bool *is_held;                     /* by write: one of its tree was not carried out */
+	const struct trees_write *done;    /* the last one that was: the status of its tree waits */
+	const struct trees_write *refused; /* the last one whose refusal is remembered */
 	size_t n_written;
 	bool ended; /* the API server does not answer, or we are to end */
 };
@@ -91,24 +92,31 @@ static void hold(struct outcome *x, const struct trees_write *w, bool status_alo
 	}
 }
 
+static bool same_tree(const struct trees_write *x, const struct trees_write *y)
+{
+	return x && x->parents == y->parents && str_eq(x->tree, y->tree);
+}
+
 /* Writes of one tree come one after the other: the first of them sees to its status. */
 static void done(struct outcome *x, const struct trees_write *w)
 {
-	if (!x->done || !str_eq(x->done->tree, w->tree) || x->done->parents != w->parents) {
+	if (!same_tree(x->done, w)) {
 		hold(x, w, true);
 	}
 	x->done = w;
 	x->n_written++;
 }
 
-static void refused(struct trees_thread *t, const struct trees_write *w,
+/* Of writes that were sent together the first one that is refused is told. */
+static void refused(struct trees_thread *t, struct outcome *x, const struct trees_write *w,
 		    const struct trees_answer *answer)
 {
 	log_write(LOG_WARN, "daemon", "the API server refused a write; what is there stays",
 		  LOG_STR("tree", w->tree), LOG_CSTR("kind", api_kind_name(w->kind)),
 		  LOG_STR("name", w->name), LOG_STR("reason", answer->reason),
 		  LOG_STR("err", answer->text), LOG_END);
-	if (w->verb != TREES_STATUS) {
+	if (w->verb != TREES_STATUS && !same_tree(x->refused, w)) {
+		x->refused = w;
 		(void)trees_memo_refused(&t->memo, w, answer->reason, answer->text,
 					 clock_mono_ms());
 		look_again(t, clock_mono_ms()); /* the tree's status is to say so */
@@ -132,35 +140,72 @@ static void later(struct trees_thread *t, const struct trees_write *w,
 	}
 }
 
-static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
+static void answered(struct trees_thread *t, struct outcome *x, const struct trees_write *w,
+		     const struct trees_answer *answer)
 {
-	const struct trees_write *w = &x->plan->writes[i];
-	struct trees_answer answer;
-	int64_t at;
-
-	if (w->verb == TREES_STATUS &&
-	    !trees_memo_may_tell(&t->memo, w->tree, clock_mono_ms(), &at)) {
-		look_again(t, at);
-		return;
-	}
-	switch (trees_send(&t->send, x->a, w, &answer)) {
+	switch (answer->sent) {
 	case TREES_DONE:
 		t->retry_ms = 0;
 		if (w->verb != TREES_STATUS) {
-			trees_seen_wrote(&t->seen, w, answer.generation, clock_mono_ms());
+			trees_seen_wrote(&t->seen, w, answer->generation, clock_mono_ms());
 			done(x, w);
 		}
 		break;
 	case TREES_REFUSED:
-		refused(t, w, &answer);
+		refused(t, x, w, answer);
 		hold(x, w, false);
 		break;
 	case TREES_LATER:
 		trees_seen_wrote(&t->seen, w, 0, clock_mono_ms()); /* it may have been */
-		later(t, w, &answer);
+		if (!x->ended) {
+			later(t, w, answer);
+		}
 		x->ended = true;
 		break;
 	}
+}
+
+/*
+ * Those that go with the first, from there on: of its tree and level, which do not depend on each
+ * other.
+ */
+static size_t together(const struct outcome *x, size_t first)
+{
+	const struct trees_write *w = &x->plan->writes[first];
+	size_t n = 1;
+
+	while (w->level > 0 && n < TREES_AT_ONCE && first + n < x->plan->n) {
+		const struct trees_write *next = &w[n];
+
+		if (next->level != w->level || next->more != w->more || !same_tree(next, w)) {
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* Returns how many writes that were. */
+static size_t carry_out(struct trees_thread *t, struct outcome *x, size_t i)
+{
+	const struct trees_write *w[TREES_AT_ONCE] = {&x->plan->writes[i]};
+	struct trees_answer answers[TREES_AT_ONCE];
+	size_t n = together(x, i);
+	int64_t at;
+
+	if (w[0]->verb == TREES_STATUS &&
+	    !trees_memo_may_tell(&t->memo, w[0]->tree, clock_mono_ms(), &at)) {
+		look_again(t, at);
+		return 1;
+	}
+	for (size_t k = 1; k < n; k++) {
+		w[k] = w[0] + k;
+	}
+	trees_send(&t->send, x->a, w, n, answers);
+	for (size_t k = 0; k < n; k++) {
+		answered(t, x, w[k], &answers[k]);
+	}
+	return n;
 }
 
 static bool may_write(struct trees_thread *t)
@@ -172,14 +217,13 @@ static bool may_write(struct trees_thread *t)
 static void carry_out_all(struct trees_thread *t, struct arena *a, const struct trees_plan *plan)
 {
 	struct outcome x = {.a = a, .plan = plan};
+	size_t i = 0;
 
 	x.is_held = arena_array(a, plan->n + 1, sizeof(*x.is_held));
-	for (size_t i = 0; x.is_held && i < plan->n && !x.ended && may_write(t); i++) {
-		if (!x.is_held[i]) {
-			carry_out(t, &x, i);
-		}
+	while (x.is_held && i < plan->n && !x.ended && may_write(t)) {
+		i += x.is_held[i] ? 1 : carry_out(t, &x, i);
 	}
-	for (size_t i = 0; x.is_held && i < plan->n && !x.ended; i++) {
+	for (i = 0; x.is_held && i < plan->n && !x.ended; i++) {
 		if (plan->writes[i].verb != TREES_STATUS && !x.is_held[i]) {
 			trees_memo_done(&t->memo, plan->writes[i].tree);
 		}

@@ -2,8 +2,9 @@
 /*
  * The controller of queue trees (multiKueue.quotaTrees; KEP-1093): what the manager's watches show
  * goes to a store (core/trees/store.h); a thread with a connection of its own makes passes
- * (core/trees/pass.h) and writes what they say, one request after the other, while this process
- * leads. Nothing of it holds up the main loop. All writes obey the fence of the lease.
+ * (core/trees/pass.h) and writes what they say, while this process leads: level by level, a few
+ * requests of one level at a time. Nothing of it holds up the main loop. All writes obey the fence
+ * of the lease.
  *
  * Life: new -> start -> (event, lead, run)* -> stop -> free. All calls on the main thread.
  */

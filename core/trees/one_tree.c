@@ -274,6 +274,7 @@ static enum mk_code plan_together(struct trees_work *w, struct trees_unit *u,
 	plan->n = plan->n_idle = 0;
 	for (size_t i = 0; i < all.n; i++) {
 		if (is_of(w, u, all.objects[i])) {
+			plan->levels[plan->n] = all.levels[i];
 			plan->objects[plan->n++] = all.objects[i];
 		}
 	}
@@ -409,6 +410,7 @@ enum mk_code trees_write_next(struct trees_work *w, struct trees_unit *u, struct
 	}
 	for (size_t i = 0; i < plan.n && (plan.more || w->in->settled); i++) {
 		struct json *o = plan.objects[i];
+		size_t n = w->out->n;
 
 		if (!plan.more) {
 			trees_emit_more(w, u, kind_of(o), name_of(o), o);
@@ -416,6 +418,9 @@ enum mk_code trees_write_next(struct trees_work *w, struct trees_unit *u, struct
 			emit_less(w, u, o);
 		} else {
 			trees_emit(w, u, TREES_APPLY, API_COHORT, name_of(o), o);
+		}
+		if (w->out->n > n) {
+			w->out->writes[n].level = plan.levels[i];
 		}
 	}
 	if (u->judged.written) {

@@ -81,6 +81,11 @@ struct trees_write {
 	 * wants from workers.
 	 */
 	bool force;
+	/*
+	 * Of Cohorts and ClusterQueues that are brought to what the tree says: writes of a tree
+	 * with the same level, one after the other, do not depend on each other. 0: no such write.
+	 */
+	size_t level;
 	/* Nothing gets less by it: what follows need not wait until Kueue has seen it. */
 	bool more;
 	int64_t generation; /* ... of the ClusterQueue that the pass saw; 0: there is none yet */

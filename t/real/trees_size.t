@@ -36,13 +36,15 @@ cpu_ms()
 	awk -v tick="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / tick) }' "/proc/$daemon/stat"
 }
 
-# served_ms SINCE: how long the API server had a write of multikueued in its hands.
+# served_ms SINCE: how long the API server had writes of multikueued in its hands, one or more.
 served_ms()
 {
 	grep -F "\"$ACCOUNT\"" "$MK_REAL_DIR/mgr/audit.log" | jq -rn --arg since "$1" '
 		def ms: capture("(?<s>.*)\\.(?<f>[0-9]{3})[0-9]*Z") | (.s + "Z" | fromdate) * 1000 + (.f | tonumber);
 		[inputs | select(.stage == "ResponseComplete" and .verb == "patch" and .requestReceivedTimestamp > $since and
-			(.objectRef.resource | test("^(cohorts|clusterqueues)$"))) | (.stageTimestamp | ms) - (.requestReceivedTimestamp | ms)] | add // 0'
+			(.objectRef.resource | test("^(cohorts|clusterqueues)$"))) | [(.requestReceivedTimestamp | ms), (.stageTimestamp | ms)]] | sort |
+		reduce .[] as [$from, $to] ({until: 0, sum: 0}; ([$from, .until] | max) as $begin |
+			if $to > $begin then .sum += $to - $begin | .until = $to else . end) | .sum'
 }
 
 # measured DESC COMMAND...: runs it and waits until the tree is enforced; how long that took, by

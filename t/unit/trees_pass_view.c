@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kueue sees each write some time after it, and in any order: what it sees has never a limit above
- * all that the tree said, also when the tree changes in the middle of a change. And what got more
- * is not waited for. SEEDS=n runs n random trees, FIRST=n from there on.
+ * Writes of a level are carried out in any order, and Kueue sees each some time after it, in any
+ * order as well: what it sees has never a limit above all that the tree said, also when the tree
+ * changes in the middle of a change. And what got more is not waited for. SEEDS=n runs n random
+ * trees, FIRST=n from there on.
  */
 #include "core/daemon/trees_seen.h"
 #include "t/unit/trees_limits.h"
@@ -107,6 +108,48 @@ static bool is_good(struct scene *x)
 	return !exceeds(&x->now, &x->most, &x->most);
 }
 
+/* Writes of one tree and level are sent together: the end of those that begin at 'k'. */
+static size_t together(const struct trees_plan *plan, size_t k)
+{
+	const struct trees_write *w = &plan->writes[k];
+	size_t end = k + 1;
+
+	while (w->level > 0 && end < plan->n && plan->writes[end].level == w->level &&
+	       plan->writes[end].more == w->more && str_eq(plan->writes[end].tree, w->tree)) {
+		end++;
+	}
+	return end;
+}
+
+/* The API server carries them out in any order. */
+static void mix(struct scene *x, struct trees_write *w, size_t n)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t k = rng_below(&x->r, i);
+		struct trees_write one = w[k];
+
+		w[k] = w[i - 1];
+		w[i - 1] = one;
+	}
+}
+
+static bool write_one(struct scene *x, const struct trees_write *w)
+{
+	mk_str key = arena_printf(&a, "%s/%.*s", api_kind_name(w->kind), STR_ARG(w->name));
+	const struct thing *t;
+
+	if (w->verb == TREES_STATUS) {
+		return true;
+	}
+	if (!carry_out(&x->s, w)) {
+		printf("# refused: %s", write_text(w).p);
+		return false;
+	}
+	t = find_thing(&x->s, key);
+	trees_seen_wrote(&x->seen, w, t != NULL ? t->generation : 0, x->ms);
+	return true;
+}
+
 /* A pass, and some of what it says; *ret_end: there is nothing left to do. */
 static bool make_pass(struct scene *x, bool *ret_end)
 {
@@ -120,20 +163,17 @@ static bool make_pass(struct scene *x, bool *ret_end)
 	n = rng_chance(&x->r, 1, 2) ? rng_below(&x->r, plan.n + 1) : plan.n;
 	*ret_end = !plan.settle;
 	for (size_t k = 0; k < plan.n; k++) {
-		const struct trees_write *w = &plan.writes[k];
-		mk_str key = arena_printf(&a, "%s/%.*s", api_kind_name(w->kind), STR_ARG(w->name));
-		const struct thing *t;
+		*ret_end = *ret_end && plan.writes[k].verb == TREES_STATUS;
+	}
+	for (size_t k = 0; k < n;) {
+		size_t end = together(&plan, k);
 
-		*ret_end = *ret_end && w->verb == TREES_STATUS;
-		if (k >= n || w->verb == TREES_STATUS) {
-			continue;
+		mix(x, &plan.writes[k], end - k);
+		for (; k < end && k < n; k++) {
+			if (!write_one(x, &plan.writes[k])) {
+				return false;
+			}
 		}
-		if (!carry_out(&x->s, w)) {
-			printf("# refused: %s", write_text(w).p);
-			return false;
-		}
-		t = find_thing(&x->s, key);
-		trees_seen_wrote(&x->seen, w, t != NULL ? t->generation : 0, x->ms);
 	}
 	return true;
 }
