@@ -116,6 +116,12 @@ ok $? "within $REACHED_WITHIN s" || diag "$m_ms ms"
 ok $? "... at that pace"
 is "$(awk '$1 > 1' "$WORK/writes")" "" "a decrease is one write of each object"
 
+# What gets more after what got less waits until Kueue has seen that, half a minute at most.
+measured "it is doubled again" big $((QUEUES * 200)) 28
+[ "$m_ms" -le $(((REACHED_WITHIN + 30) * 1000)) ]
+ok $? "within $((REACHED_WITHIN + 30)) s, although Kueue has to see first what got less" || diag "$m_ms ms"
+is "$(awk '$1 > 1' "$WORK/writes")" "" "... by one write of each object"
+
 m_cpu=$(cpu_ms)
 since=$(now)
 stays "" 5 "at rest nothing is written" writes "$since"
