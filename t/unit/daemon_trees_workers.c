@@ -217,7 +217,7 @@ static void test_crowded(void)
 	ms = (long)((clock() - began) * 1000 / CLOCKS_PER_SEC);
 	is_int(sum(1), 1024 * 1000, "of a queue with 10,000 flavors the first 1,024 count");
 	printf("# %ld ms of the processor\n", ms);
-	ok(tap_valgrind() || ms < EVENT_MS, "... and it is read in a short time");
+	ok(tap_valgrind() || tap_emulated() || ms < EVENT_MS, "... and it is read in a short time");
 	buf_done(&b);
 	finish();
 }
