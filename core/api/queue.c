@@ -2,21 +2,15 @@
 /* ClusterQueues; see queue.h. */
 #include "core/api/queue.h"
 
+#include <string.h>
+
 #include "core/api/amount.h"
+#include "core/base/map.h"
 
-/* The reservation in the status; statuses of older Kueue only have the usage. */
-static int64_t used_of(struct arena *a, const struct json *obj, mk_str flavor, mk_str resource)
-{
-	const struct json *flavors = json_at(obj, "/status/flavorsReservation");
-	const struct json *of, *total;
-	struct api_amount amount = {.v = 0};
-
-	flavors = json_len(flavors) > 0 ? flavors : json_at(obj, "/status/flavorsUsage");
-	of = json_find(flavors, "name", flavor.p);
-	total = json_get(json_find(json_get(of, "resources"), "name", resource.p), "total");
-	(void)api_amount_read(a, total, resource, true, &amount);
-	return amount.v;
-}
+enum {
+	FEW = 16,       /* quotas that are looked through */
+	PAIR_MAX = 640, /* bytes of two names */
+};
 
 /* A limit that is there and cannot be read is the strictest. */
 static int64_t limit_of(struct arena *a, const struct json *resource, const char *key, mk_str name)
@@ -31,8 +25,8 @@ static int64_t limit_of(struct arena *a, const struct json *resource, const char
 	return amount.v > 0 ? amount.v : 0;
 }
 
-static void add_flavor(struct arena *a, const struct json *obj, const struct json *flavor,
-		       uint32_t group, struct api_quota *list, uint32_t *n)
+static void add_flavor(struct arena *a, const struct json *flavor, uint32_t group,
+		       struct api_quota *list, uint32_t *n)
 {
 	mk_str name = json_str(json_get(flavor, "name"));
 	struct json_iter it = json_iter(json_get(flavor, "resources"));
@@ -52,11 +46,93 @@ static void add_flavor(struct arena *a, const struct json *obj, const struct jso
 			.group = group,
 			.format = (uint8_t)nominal.format,
 			.nominal = nominal.v,
-			.used = used_of(a, obj, name, resource),
 			.borrowing = limit_of(a, it.val, "borrowingLimit", resource),
 			.lending = limit_of(a, it.val, "lendingLimit", resource)};
 	}
 }
+
+/* --- what is used ----------------------------------------------------------------------------- */
+
+/* The quotas of a list by pair, when they are many. */
+struct pairs {
+	struct api_quota *list;
+	uint32_t n;
+	struct map map; /* "flavor/resource" */
+	char key[PAIR_MAX];
+};
+
+static mk_str key_of(struct pairs *p, mk_str flavor, mk_str resource)
+{
+	if (flavor.n + resource.n + 1 > PAIR_MAX) {
+		return STR("");
+	}
+	memcpy(p->key, str_chars(flavor), flavor.n);
+	p->key[flavor.n] = '/';
+	memcpy(p->key + flavor.n + 1, str_chars(resource), resource.n);
+	return (mk_str){p->key, flavor.n + 1 + resource.n};
+}
+
+static bool make_map(struct pairs *p)
+{
+	map_init(&p->map);
+	for (uint32_t i = 0; p->n > FEW && i < p->n; i++) {
+		mk_str key = key_of(p, p->list[i].flavor, p->list[i].resource);
+
+		if (key.n > 0 && !map_get(&p->map, key) && !map_put(&p->map, key, &p->list[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The first of that pair; NULL: none. */
+static struct api_quota *find(struct pairs *p, mk_str flavor, mk_str resource)
+{
+	if (p->n > FEW) {
+		return map_get(&p->map, key_of(p, flavor, resource));
+	}
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (str_eq(p->list[i].flavor, flavor) && str_eq(p->list[i].resource, resource)) {
+			return &p->list[i];
+		}
+	}
+	return NULL;
+}
+
+/*
+ * The reservation in the status; statuses of older Kueue only have the usage. However long it is,
+ * and whatever it names, it is read once. False: out of memory.
+ */
+static bool read_used(struct arena *a, const struct json *obj, struct api_quota *list, uint32_t n)
+{
+	const struct json *flavors = json_at(obj, "/status/flavorsReservation");
+	struct pairs p = {.list = list, .n = n};
+	bool good = make_map(&p);
+	struct json_iter it;
+
+	flavors = json_len(flavors) > 0 ? flavors : json_at(obj, "/status/flavorsUsage");
+	it = json_iter(flavors);
+	while (good && n > 0 && json_next(&it)) {
+		struct json_iter each = json_iter(json_get(it.val, "resources"));
+		mk_str flavor = json_str(json_get(it.val, "name"));
+
+		while (json_next(&each)) {
+			mk_str resource = json_str(json_get(each.val, "name"));
+			struct api_quota *q = find(&p, flavor, resource);
+			struct api_amount amount = {.v = 0};
+
+			if (q) {
+				(void)api_amount_read(a, json_get(each.val, "total"), resource,
+						      true, &amount);
+				q->used = amount.v;
+			}
+		}
+	}
+	map_done(&p.map);
+	return good;
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
 
 bool api_is_orchestrated(const struct json *obj)
 {
@@ -75,8 +151,8 @@ struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *
 		struct json_iter flavors = json_iter(json_get(groups.val, "flavors"));
 
 		while (json_next(&flavors)) {
-			add_flavor(a, obj, flavors.val, g, list, ret_n);
+			add_flavor(a, flavors.val, g, list, ret_n);
 		}
 	}
-	return list;
+	return list && read_used(a, obj, list, *ret_n) ? list : NULL;
 }

@@ -30,10 +30,12 @@ struct memo {
 void trees_memo_init(struct trees_memo *m)
 {
 	list_init(&m->trees);
+	map_init(&m->by_name);
 }
 
-static void drop(struct memo *t)
+static void drop(struct trees_memo *m, struct memo *t)
 {
+	(void)map_del(&m->by_name, t->tree);
 	list_del(&t->in_memo);
 	arena_done(&t->words);
 	mk_free(t->owned_tree);
@@ -43,8 +45,10 @@ static void drop(struct memo *t)
 void trees_memo_clear(struct trees_memo *m)
 {
 	while (!list_empty(&m->trees)) {
-		drop(LIST_ENTRY(m->trees.next, struct memo, in_memo));
+		drop(m, LIST_ENTRY(m->trees.next, struct memo, in_memo));
 	}
+	map_done(&m->by_name);
+	map_init(&m->by_name);
 }
 
 /* A tree of which nothing was told for long is as one that was never told of. */
@@ -57,21 +61,14 @@ static void forget_old(struct trees_memo *m, int64_t mono_ms)
 
 		next = n->next;
 		if (!t->refused && mono_ms - t->told_ms > OLD_MS) {
-			drop(t);
+			drop(m, t);
 		}
 	}
 }
 
 static struct memo *find(const struct trees_memo *m, mk_str tree)
 {
-	for (LIST_EACH(n, &m->trees)) {
-		struct memo *t = LIST_ENTRY(n, struct memo, in_memo);
-
-		if (str_eq(t->tree, tree)) {
-			return t;
-		}
-	}
-	return NULL;
+	return map_get(&m->by_name, tree);
 }
 
 static struct memo *find_or_make(struct trees_memo *m, mk_str tree)
@@ -84,7 +81,7 @@ static struct memo *find_or_make(struct trees_memo *m, mk_str tree)
 	}
 	t = mk_calloc(1, sizeof(*t));
 	name = mk_malloc(tree.n + 1);
-	if (!t || !name) {
+	if (!t || !name || !map_put(&m->by_name, tree, t)) {
 		mk_free(t);
 		mk_free(name);
 		return NULL;

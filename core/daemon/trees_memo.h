@@ -7,10 +7,12 @@
 #define MK_DAEMON_TREES_MEMO_H
 
 #include "core/base/list.h"
+#include "core/base/map.h"
 #include "core/trees/pass.h"
 
 struct trees_memo {
 	struct list_node trees;
+	struct map by_name; /* the same */
 };
 
 /* Remembers nothing yet. */

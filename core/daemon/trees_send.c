@@ -86,6 +86,7 @@ static enum trees_sent judge(struct trees_send *s, struct arena *a, const struct
 	ret->text = st->text;
 	ret->retry_after_ms = st->retry_after_ms;
 	if (st->code == ERR_OK || gone) {
+		ret->generation = json_int(json_at(st->obj, "/metadata/generation"), 0);
 		keep(s, a, w, gone ? NULL : st->obj);
 		return TREES_DONE;
 	}
@@ -94,46 +95,70 @@ static enum trees_sent judge(struct trees_send *s, struct arena *a, const struct
 									      : TREES_REFUSED;
 }
 
-enum trees_sent trees_send(struct trees_send *s, struct arena *a, const struct trees_write *w,
-			   struct trees_answer *ret)
-{
-	struct transport_request r = {.method = w->verb == TREES_DELETE ? "DELETE" : "PATCH",
-				      .content_type = w->verb == TREES_DELETE
-							      ? "application/json"
-							      : "application/apply-patch+yaml",
-				      .body = json_write(a, w->body),
-				      .cls = TRANSPORT_WRITE,
-				      .timeout_ms = TIMEOUT_MS};
-	struct blocking_answer answer;
-	struct status st = {.http = 0};
-	struct buf path;
-	char code[16];
+/* --- both ------------------------------------------------------------------------------------- */
 
-	*ret = (struct trees_answer){.retry_after_ms = -1, .text = STR("out of memory")};
+/* False: out of memory. */
+static bool prepare(struct trees_send *s, struct arena *a, const struct trees_write *w,
+		    struct transport_request *ret)
+{
+	struct buf path;
+
+	*ret = (struct transport_request){.method = w->verb == TREES_DELETE ? "DELETE" : "PATCH",
+					  .content_type = w->verb == TREES_DELETE
+								  ? "application/json"
+								  : "application/apply-patch+yaml",
+					  .body = json_write(a, w->body),
+					  .cls = TRANSPORT_WRITE,
+					  .timeout_ms = TIMEOUT_MS};
 	buf_init(&path, URL_MAX);
 	put_path(&path, s->kinds, w);
-	r.path = buf_str(&path);
-	if (path.failed || arena_failed(a)) {
-		buf_done(&path);
-		return TREES_LATER;
-	}
-	if (blocking_do(s->client, &r, s->stop, &answer) == ERR_OK) {
-		read_answer(a, &r, &answer, &st);
-	}
+	ret->path = path.failed ? STR("") : arena_dup(a, buf_str(&path));
 	buf_done(&path);
-	snprintf(code, sizeof(code), "%d", st.http);
+	return ret->path.n > 0 && !arena_failed(a);
+}
+
+static void note(struct trees_send *s, const struct trees_write *w, int http)
+{
+	char code[16];
+
+	snprintf(code, sizeof(code), "%d", http);
 	metric_add(
 		s->writes,
 		METRIC_LABELS(str_of(verbs[w->verb]), str_of(api_kind_name(w->kind)), str_of(code)),
 		1);
 	log_write(LOG_DEBUG, "daemon", "written", LOG_CSTR("verb", verbs[w->verb]),
 		  LOG_CSTR("kind", api_kind_name(w->kind)), LOG_STR("name", w->name),
-		  LOG_STR("tree", w->tree), LOG_INT("http", st.http), LOG_END);
-	if (st.http == 0) {
-		ret->text = arena_dup(a, str_of(answer.text));
-		return TREES_LATER;
+		  LOG_STR("tree", w->tree), LOG_INT("http", http), LOG_END);
+}
+
+void trees_send(struct trees_send *s, struct arena *a, const struct trees_write *const *w, size_t n,
+		struct trees_answer *ret)
+{
+	struct transport_request r[TREES_AT_ONCE] = {{.method = ""}};
+	struct blocking_answer answers[TREES_AT_ONCE];
+	bool good = true;
+
+	for (size_t i = 0; i < n; i++) {
+		ret[i] = (struct trees_answer){
+			.sent = TREES_LATER, .retry_after_ms = -1, .text = STR("out of memory")};
+		good = good && prepare(s, a, w[i], &r[i]);
 	}
-	return judge(s, a, w, &st, ret);
+	if (!good) {
+		return;
+	}
+	blocking_do_all(s->client, r, n, s->stop, answers);
+	for (size_t i = 0; i < n; i++) {
+		struct status st = {.http = 0};
+
+		if (answers[i].code == ERR_OK) {
+			read_answer(a, &r[i], &answers[i], &st);
+		}
+		note(s, w[i], st.http);
+		ret[i].text = arena_dup(a, str_of(answers[i].text));
+		if (st.http != 0) {
+			ret[i].sent = judge(s, a, w[i], &st, &ret[i]);
+		}
+	}
 }
 
 mk_str trees_send_who_am_i(struct trees_send *s, struct arena *a)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One write of a pass (core/trees/pass.h) as a request, and what the answer means: the store gets
- * the object as the API server answered it, so that the next pass knows what it wrote before the
+ * Writes of a pass (core/trees/pass.h) as requests, and what the answers mean: the store gets the
+ * objects as the API server answered them, so that the next pass knows what it wrote before the
  * watch tells. On the thread of queue trees.
  */
 #ifndef MK_DAEMON_TREES_SEND_H
@@ -26,7 +26,11 @@ enum trees_sent {
 	TREES_LATER,   /* not sent, not answered, or told to come back: tried again */
 };
 
+enum { TREES_AT_ONCE = BLOCKING_MOST };
+
 struct trees_answer {
+	enum trees_sent sent;
+	int64_t generation;     /* of the object, of TREES_DONE; 0: it has none, or is gone */
 	int64_t retry_after_ms; /* of TREES_LATER; -1: not told */
 	mk_str reason, text;    /* in the arena; of TREES_REFUSED and TREES_LATER */
 };
@@ -34,9 +38,12 @@ struct trees_answer {
 /* Registers the metric. */
 void trees_send_init(struct trees_send *s);
 
-/* Sends 'w' and waits for the answer. What it needs is taken from 'a'. */
-enum trees_sent trees_send(struct trees_send *s, struct arena *a, const struct trees_write *w,
-			   struct trees_answer *ret);
+/*
+ * Sends 'n' writes at once, at most TREES_AT_ONCE, and waits for the answers. What it needs is
+ * taken from 'a'.
+ */
+void trees_send(struct trees_send *s, struct arena *a, const struct trees_write *const *w, size_t n,
+		struct trees_answer *ret);
 
 /* The name by which the API server knows this process ("system:serviceaccount:ns:name"), or "". */
 mk_str trees_send_who_am_i(struct trees_send *s, struct arena *a);

@@ -15,6 +15,7 @@
 #include "core/base/signals.h"
 #include "core/daemon/trees_gauges.h"
 #include "core/daemon/trees_memo.h"
+#include "core/daemon/trees_seen.h"
 #include "core/daemon/trees_send.h"
 #include "core/daemon/trees_watch.h"
 #include "core/daemon/trees_workers.h"
@@ -23,10 +24,8 @@
 enum {
 	PAUSE_MS = 100, /* between passes at least; and 20 times what the last one took */
 	PAUSE_FACTOR = 20,
-	SETTLE_MS = 2000,      /* from a write until Kueue has it, where nothing tells */
-	SETTLE_MAX_MS = 30000, /* and at most, where Kueue should tell */
-	LOOK_MS = 500,         /* while Kueue's answer is waited for */
-	RETRY_MS = 1000,       /* after a request that was not answered, doubling */
+	LOOK_MS = 500,   /* while Kueue's answer is waited for */
+	RETRY_MS = 1000, /* after a request that was not answered, doubling */
 	RETRY_MAX_MS = 60 * 1000,
 	PASS_MAX = 1024 * 1024 * 1024, /* memory for one pass */
 };
@@ -49,45 +48,16 @@ struct trees_thread {
 	struct trees_send send;
 	struct trees_gauges gauges;
 	struct trees_memo memo;
+	struct trees_seen seen;
 	struct trees_settling settling;
-	bool led;           /* in the last turn */
-	uint64_t passed;    /* version of the store that the last pass saw */
-	uint64_t summed;    /* ... and of the fleet, */
-	bool sums;          /* ... if a total is that of workers */
-	int64_t written_ms; /* the last write that Kueue has to see, or when leading began */
+	bool led;        /* in the last turn */
+	uint64_t passed; /* version of the store that the last pass saw */
+	uint64_t summed; /* ... and of the fleet, */
+	bool sums;       /* ... if a total is that of workers */
 	int64_t not_before_ms, again_ms, retry_ms;
 };
 
 /* --- one pass --------------------------------------------------------------------------------- */
-
-/* Has Kueue taken in this ClusterQueue as it is? */
-static bool is_seen(const struct json *o)
-{
-	const struct json *active = json_find(json_at(o, "/status/conditions"), "type", "Active");
-	int64_t generation = json_int(json_at(o, "/metadata/generation"), 0);
-
-	return active && json_int(json_get(active, "observedGeneration"), 0) >= generation;
-}
-
-/*
- * Kueue says in the condition Active which generation of a ClusterQueue it has seen. Of a Cohort it
- * says nothing: that gets a moment.
- */
-static bool is_settled(const struct trees_thread *t, struct json *const *objects, size_t n)
-{
-	int64_t waited = clock_mono_ms() - t->written_ms;
-
-	if (waited < SETTLE_MS) {
-		return false;
-	}
-	for (size_t i = 0; i < n && waited < SETTLE_MAX_MS; i++) {
-		if (str_is(json_str(json_get(objects[i], "kind")), "ClusterQueue") &&
-		    !json_at(objects[i], "/metadata/deletionTimestamp") && !is_seen(objects[i])) {
-			return false;
-		}
-	}
-	return true;
-}
 
 static void look_again(struct trees_thread *t, int64_t ms)
 {
@@ -98,7 +68,9 @@ static void look_again(struct trees_thread *t, int64_t ms)
 struct outcome {
 	struct arena *a;
 	const struct trees_plan *plan;
-	bool *is_held; /* by write: one of its tree was not carried out */
+	bool *is_held;                     /* by write: one of its tree was not carried out */
+	const struct trees_write *done;    /* the last one that was: the status of its tree waits */
+	const struct trees_write *refused; /* the last one whose refusal is remembered */
 	size_t n_written;
 	bool ended; /* the API server does not answer, or we are to end */
 };
@@ -120,14 +92,31 @@ static void hold(struct outcome *x, const struct trees_write *w, bool status_alo
 	}
 }
 
-static void refused(struct trees_thread *t, const struct trees_write *w,
+static bool same_tree(const struct trees_write *x, const struct trees_write *y)
+{
+	return x && x->parents == y->parents && str_eq(x->tree, y->tree);
+}
+
+/* Writes of one tree come one after the other: the first of them sees to its status. */
+static void done(struct outcome *x, const struct trees_write *w)
+{
+	if (!same_tree(x->done, w)) {
+		hold(x, w, true);
+	}
+	x->done = w;
+	x->n_written++;
+}
+
+/* Of writes that were sent together the first one that is refused is told. */
+static void refused(struct trees_thread *t, struct outcome *x, const struct trees_write *w,
 		    const struct trees_answer *answer)
 {
 	log_write(LOG_WARN, "daemon", "the API server refused a write; what is there stays",
 		  LOG_STR("tree", w->tree), LOG_CSTR("kind", api_kind_name(w->kind)),
 		  LOG_STR("name", w->name), LOG_STR("reason", answer->reason),
 		  LOG_STR("err", answer->text), LOG_END);
-	if (w->verb != TREES_STATUS) {
+	if (w->verb != TREES_STATUS && !same_tree(x->refused, w)) {
+		x->refused = w;
 		(void)trees_memo_refused(&t->memo, w, answer->reason, answer->text,
 					 clock_mono_ms());
 		look_again(t, clock_mono_ms()); /* the tree's status is to say so */
@@ -151,35 +140,72 @@ static void later(struct trees_thread *t, const struct trees_write *w,
 	}
 }
 
-static void carry_out(struct trees_thread *t, struct outcome *x, size_t i)
+static void answered(struct trees_thread *t, struct outcome *x, const struct trees_write *w,
+		     const struct trees_answer *answer)
 {
-	const struct trees_write *w = &x->plan->writes[i];
-	struct trees_answer answer;
-	int64_t at;
-
-	if (w->verb == TREES_STATUS &&
-	    !trees_memo_may_tell(&t->memo, w->tree, clock_mono_ms(), &at)) {
-		look_again(t, at);
-		return;
-	}
-	switch (trees_send(&t->send, x->a, w, &answer)) {
+	switch (answer->sent) {
 	case TREES_DONE:
 		t->retry_ms = 0;
 		if (w->verb != TREES_STATUS) {
-			x->n_written++;
-			t->written_ms = clock_mono_ms();
-			hold(x, w, true);
+			trees_seen_wrote(&t->seen, w, answer->generation, clock_mono_ms());
+			done(x, w);
 		}
 		break;
 	case TREES_REFUSED:
-		refused(t, w, &answer);
+		refused(t, x, w, answer);
 		hold(x, w, false);
 		break;
 	case TREES_LATER:
-		later(t, w, &answer);
+		trees_seen_wrote(&t->seen, w, 0, clock_mono_ms()); /* it may have been */
+		if (!x->ended) {
+			later(t, w, answer);
+		}
 		x->ended = true;
 		break;
 	}
+}
+
+/*
+ * Those that go with the first, from there on: of its tree and level, which do not depend on each
+ * other.
+ */
+static size_t together(const struct outcome *x, size_t first)
+{
+	const struct trees_write *w = &x->plan->writes[first];
+	size_t n = 1;
+
+	while (w->level > 0 && n < TREES_AT_ONCE && first + n < x->plan->n) {
+		const struct trees_write *next = &w[n];
+
+		if (next->level != w->level || next->more != w->more || !same_tree(next, w)) {
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+/* Returns how many writes that were. */
+static size_t carry_out(struct trees_thread *t, struct outcome *x, size_t i)
+{
+	const struct trees_write *w[TREES_AT_ONCE] = {&x->plan->writes[i]};
+	struct trees_answer answers[TREES_AT_ONCE];
+	size_t n = together(x, i);
+	int64_t at;
+
+	if (w[0]->verb == TREES_STATUS &&
+	    !trees_memo_may_tell(&t->memo, w[0]->tree, clock_mono_ms(), &at)) {
+		look_again(t, at);
+		return 1;
+	}
+	for (size_t k = 1; k < n; k++) {
+		w[k] = w[0] + k;
+	}
+	trees_send(&t->send, x->a, w, n, answers);
+	for (size_t k = 0; k < n; k++) {
+		answered(t, x, w[k], &answers[k]);
+	}
+	return n;
 }
 
 static bool may_write(struct trees_thread *t)
@@ -191,14 +217,13 @@ static bool may_write(struct trees_thread *t)
 static void carry_out_all(struct trees_thread *t, struct arena *a, const struct trees_plan *plan)
 {
 	struct outcome x = {.a = a, .plan = plan};
+	size_t i = 0;
 
 	x.is_held = arena_array(a, plan->n + 1, sizeof(*x.is_held));
-	for (size_t i = 0; x.is_held && i < plan->n && !x.ended && may_write(t); i++) {
-		if (!x.is_held[i]) {
-			carry_out(t, &x, i);
-		}
+	while (x.is_held && i < plan->n && !x.ended && may_write(t)) {
+		i += x.is_held[i] ? 1 : carry_out(t, &x, i);
 	}
-	for (size_t i = 0; x.is_held && i < plan->n && !x.ended; i++) {
+	for (i = 0; x.is_held && i < plan->n && !x.ended; i++) {
 		if (plan->writes[i].verb != TREES_STATUS && !x.is_held[i]) {
 			trees_memo_done(&t->memo, plan->writes[i].tree);
 		}
@@ -254,7 +279,7 @@ static enum mk_code plan(struct trees_thread *t, struct arena *a, const struct t
 	}
 	in.capacities = &totals;
 	in.elastic = elastic;
-	in.settled = is_settled(t, objects, in.n);
+	in.settled = trees_seen_settled(&t->seen, objects, in.n, clock_mono_ms());
 	in.refusals =
 		trees_memo_refusals(&t->memo, a, objects, in.n, clock_mono_ms(), &in.n_refusals);
 	return in.refusals ? trees_pass(a, &in, ret, err)
@@ -316,7 +341,7 @@ static void change_role(struct trees_thread *t, bool leads)
 	t->led = leads;
 	t->again_ms = leads ? 0 : INT64_MAX;
 	t->not_before_ms = 0;
-	t->written_ms = clock_mono_ms(); /* the leader before may just have written */
+	trees_seen_begin(&t->seen, clock_mono_ms());
 	trees_memo_clear(&t->memo);
 	trees_settling_clear(&t->settling);
 	if (!leads) {
@@ -391,6 +416,7 @@ struct trees_thread *trees_thread_new(const struct trees_thread_options *o, stru
 	t->again_ms = INT64_MAX;
 	pthread_mutex_init(&t->lock, NULL);
 	trees_memo_init(&t->memo);
+	trees_seen_begin(&t->seen, 0);
 	trees_settling_init(&t->settling);
 	trees_gauges_init(&t->gauges);
 	trees_send_init(&t->send);
@@ -479,8 +505,7 @@ bool trees_thread_owns(void *ctx, mk_str cluster_queue)
 {
 	const struct trees_thread *t = *(struct trees_thread **)ctx;
 
-	return t && t->o.mode == CONFIG_TREES_COMPILE &&
-	       trees_store_place(t->store, cluster_queue) != TREES_OUTSIDE;
+	return t && t->o.mode == CONFIG_TREES_COMPILE && trees_store_owns(t->store, cluster_queue);
 }
 
 struct trees_store *trees_thread_store(struct trees_thread *t)
@@ -514,6 +539,7 @@ void trees_thread_free(struct trees_thread *t)
 	blocking_free(t->client);
 	trees_gauges_done(&t->gauges);
 	trees_memo_clear(&t->memo);
+	trees_seen_done(&t->seen);
 	trees_settling_clear(&t->settling);
 	trees_workers_close(&t->workers);
 	trees_store_free(t->store);

@@ -2,8 +2,9 @@
 /*
  * The controller of queue trees (multiKueue.quotaTrees; KEP-1093): what the manager's watches show
  * goes to a store (core/trees/store.h); a thread with a connection of its own makes passes
- * (core/trees/pass.h) and writes what they say, one request after the other, while this process
- * leads. Nothing of it holds up the main loop. All writes obey the fence of the lease.
+ * (core/trees/pass.h) and writes what they say, while this process leads: level by level, a few
+ * requests of one level at a time. Nothing of it holds up the main loop. All writes obey the fence
+ * of the lease.
  *
  * Life: new -> start -> (event, lead, run)* -> stop -> free. All calls on the main thread.
  */
@@ -52,8 +53,8 @@ void trees_thread_run(struct trees_thread *t, struct manager *m, int64_t mono_ms
 int64_t trees_thread_next_ms(const struct trees_thread *t);
 
 /*
- * For engine_options: is the quota of that ClusterQueue the thread's, because it is in a tree and
- * trees are compiled? 'ctx' points to a struct trees_thread *, which may be NULL.
+ * For engine_options: is the quota of that ClusterQueue the thread's, because it is in a tree that
+ * is compiled? 'ctx' points to a struct trees_thread *, which may be NULL.
  */
 bool trees_thread_owns(void *ctx, mk_str cluster_queue);
 

@@ -66,7 +66,7 @@ static void worker_event(struct trees_workers_watch *w, const struct event *ev)
 	} else if (ev->type == EV_GONE) {
 		trees_fleet_drop(w->fleet, ev->cluster, side, ev->ns, ev->name);
 	} else if (ev->type == EV_LIST_BEGIN) {
-		trees_fleet_list(w->fleet, ev->cluster, side);
+		kept = trees_fleet_list(w->fleet, ev->cluster, side);
 	} else if (ev->type == EV_LIST_END) {
 		trees_fleet_listed(w->fleet, ev->cluster, side);
 	}

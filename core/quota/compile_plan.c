@@ -424,6 +424,12 @@ static bool as_wanted(const struct node *n)
 
 /* --- the plan --------------------------------------------------------------------------------- */
 
+static void put(struct planner *p, struct json *o, size_t depth)
+{
+	p->out->levels[p->out->n] = depth + 1;
+	p->out->objects[p->out->n++] = o;
+}
+
 /* The lowest first: a Cohort may give up its own only when those below it have less. */
 static void plan_less(struct planner *p)
 {
@@ -439,8 +445,7 @@ static void plan_less(struct planner *p)
 			struct node *n = &p->nodes[i];
 
 			if (n->live != NULL && n->live->depth == d && shrinks(p, n)) {
-				p->out->objects[p->out->n++] =
-					ends_at_once(p, n) ? n->want->json : shrunk(p, n);
+				put(p, ends_at_once(p, n) ? n->want->json : shrunk(p, n), d);
 			}
 		}
 	}
@@ -455,7 +460,7 @@ static void plan_rest(struct planner *p)
 		if (!n->want) {
 			p->out->idle[p->out->n_idle++] = n->live->name;
 		} else if (!as_wanted(n)) {
-			p->out->objects[p->out->n++] = n->want->json;
+			put(p, n->want->json, n->want->depth);
 		}
 	}
 }
@@ -475,6 +480,7 @@ static bool prepare(struct planner *p)
 	p->nodes = arena_array(p->a, n, sizeof(*p->nodes));
 	p->pairs = arena_array(p->a, n_pairs, sizeof(*p->pairs));
 	p->out->objects = arena_array(p->a, n, sizeof(struct json *));
+	p->out->levels = arena_array(p->a, n, sizeof(*p->out->levels));
 	p->out->idle = arena_array(p->a, n, sizeof(mk_str));
 	return !arena_failed(p->a);
 }

@@ -12,6 +12,7 @@
 
 struct compile_plan {
 	struct json **objects; /* to be written, in this order */
+	size_t *levels;        /* of each: 1 is a root; those of one do not depend on each other */
 	size_t n;
 	bool more;    /* they are those that get less: others follow */
 	mk_str *idle; /* names of Cohorts of the trees that are not needed any more */

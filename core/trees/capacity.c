@@ -2,12 +2,18 @@
 /* Sums of the quota of workers, and when a tree follows; see capacity.h. */
 #include "core/trees/capacity.h"
 
+#include <stdio.h>
+
 #include "core/quota/quota.h"
 #include "core/trees/capacity_int.h"
 
 __extension__ typedef __int128 wide;
 
-enum { ONE = 1000 };
+enum {
+	ONE = 1000,
+	NAME_MAX_SHOWN = 253, /* bytes of a name, as the API has them at most */
+	PAIR_MAX = 640,       /* of two names */
+};
 
 /* --- which workers ---------------------------------------------------------------------------- */
 
@@ -29,25 +35,29 @@ static void judge_seat(struct trees_tally *t, struct trees_seat *s, int64_t *nex
 	*next = until < *next ? until : *next;
 }
 
-static bool is_twin(const struct trees_tally *t, const struct trees_worker *w)
-{
-	for (size_t i = 0; i < t->n_seats; i++) {
-		const struct trees_worker *other = t->seats[i].worker;
+/* By name, and by what tells that two of them are one server. */
+struct roll {
+	struct map workers; /* name to struct trees_worker */
+	struct map names, servers;
+};
 
-		if (other == w || (other && w->server.n > 0 && str_eq(other->server, w->server))) {
-			return true;
-		}
+/* Is 'key' new? Then it is noted. */
+static bool is_first(struct trees_tally *t, struct map *all, mk_str key)
+{
+	if (map_get(all, key)) {
+		return false;
 	}
-	return false;
+	t->a->failed = !map_put(all, key, t) || t->a->failed;
+	return true;
 }
 
-static void add_seat(struct trees_tally *t, mk_str name, const struct trees_worker *w,
-		     int64_t *next)
+static void add_seat(struct trees_tally *t, struct roll *roll, mk_str name,
+		     const struct trees_worker *w, int64_t *next)
 {
 	struct trees_seat s = {.name = name, .worker = w, .state = TREES_NO_SUCH};
 
 	s.lost_ms = t->from->lost_ms >= 0 ? t->from->lost_ms : t->in->lost_ms;
-	if (w && is_twin(t, w)) {
+	if (w && w->server.n > 0 && !is_first(t, &roll->servers, w->server)) {
 		s.state = TREES_TWIN;
 		s.worker = NULL;
 	} else if (w) {
@@ -56,19 +66,34 @@ static void add_seat(struct trees_tally *t, mk_str name, const struct trees_work
 	t->seats[t->n_seats++] = s;
 }
 
-static void seats_of_config(struct trees_tally *t, const struct trees_workers *all,
-			    const struct trees_config *config, int64_t *next)
+static void seats_of_config(struct trees_tally *t, struct roll *roll,
+			    const struct trees_workers *all, const struct trees_config *config,
+			    int64_t *next)
 {
 	t->seats = arena_array(t->a, config->n + 1, sizeof(*t->seats));
-	for (size_t i = 0; t->seats && i < config->n; i++) {
-		const struct trees_worker *w = NULL;
+	for (size_t i = 0; t->seats && i < all->n_workers; i++) {
+		struct trees_worker *w = &all->workers[i];
 
-		for (size_t k = 0; k < all->n_workers && !w; k++) {
-			w = str_eq(all->workers[k].name, config->clusters[i]) ? &all->workers[k]
-									      : NULL;
+		t->a->failed = !map_put(&roll->workers, w->name, w) || t->a->failed;
+	}
+	for (size_t i = 0; t->seats && i < config->n; i++) {
+		mk_str name = config->clusters[i];
+
+		if (is_first(t, &roll->names, name)) {
+			add_seat(t, roll, name, map_get(&roll->workers, name), next);
 		}
-		if (!str_in(config->clusters[i], config->clusters, i)) {
-			add_seat(t, config->clusters[i], w, next);
+	}
+}
+
+static void seats_of_selector(struct trees_tally *t, struct roll *roll,
+			      const struct trees_workers *all, int64_t *next)
+{
+	t->seats = arena_array(t->a, all->n_workers + 1, sizeof(*t->seats));
+	for (size_t i = 0; t->seats && t->from->selector && i < all->n_workers; i++) {
+		const struct trees_worker *w = &all->workers[i];
+
+		if (api_capacity_selects(t->from->selector, w->labels, w->n_labels)) {
+			add_seat(t, roll, w->name, w, next);
 		}
 	}
 }
@@ -76,24 +101,24 @@ static void seats_of_config(struct trees_tally *t, const struct trees_workers *a
 static void find_seats(struct trees_tally *t, const struct trees_workers *all, int64_t *next)
 {
 	const struct trees_config *config = NULL;
+	struct roll roll;
 
+	map_init(&roll.workers);
+	map_init(&roll.names);
+	map_init(&roll.servers);
 	t->fleet_known = all->known;
 	for (size_t i = 0; t->from->config.set && i < all->n_configs && !config; i++) {
 		config = str_eq(all->configs[i].name, t->from->config.v) ? &all->configs[i] : NULL;
 	}
+	t->no_config = t->from->config.set && !config;
 	if (config) {
-		seats_of_config(t, all, config, next);
-		return;
+		seats_of_config(t, &roll, all, config, next);
+	} else {
+		seats_of_selector(t, &roll, all, next);
 	}
-	t->no_config = t->from->config.set;
-	t->seats = arena_array(t->a, all->n_workers + 1, sizeof(*t->seats));
-	for (size_t i = 0; t->seats && t->from->selector && i < all->n_workers; i++) {
-		const struct trees_worker *w = &all->workers[i];
-
-		if (api_capacity_selects(t->from->selector, w->labels, w->n_labels)) {
-			add_seat(t, w->name, w, next);
-		}
-	}
+	map_done(&roll.workers);
+	map_done(&roll.names);
+	map_done(&roll.servers);
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
@@ -105,22 +130,44 @@ struct adding {
 	bool present;
 };
 
+/* Names are the worker's: however many and long they are, little of them is kept. */
 static void add_stranger(struct trees_tally *t, mk_str flavor, mk_str resource)
 {
-	mk_str one = arena_printf(t->a, "%.*s in flavor %.*s", STR_ARG(resource), STR_ARG(flavor));
+	char text[PAIR_MAX];
+	mk_str one = {text, 0};
 
-	/* Another worker, or queue, may have it too. */
-	if (t->n_strangers < TREES_STRANGERS && !str_in(one, t->strangers, t->n_strangers)) {
-		t->strangers[t->n_strangers++] = one;
+	if (t->n_strangers == TREES_STRANGERS) {
+		return;
 	}
+	flavor = str_cut(flavor, NAME_MAX_SHOWN);
+	resource = str_cut(resource, NAME_MAX_SHOWN);
+	snprintf(text, sizeof(text), "%.*s in flavor %.*s", STR_ARG(resource), STR_ARG(flavor));
+	one.n = strlen(text);
+	/* Another worker, or queue, may have it too. */
+	if (!str_in(one, t->strangers, t->n_strangers)) {
+		t->strangers[t->n_strangers++] = arena_dup(t->a, one);
+	}
+}
+
+/* That pair of the tree; NULL: it has none. */
+static const struct api_quota *declared_as(const struct api_quotas *total, mk_str flavor,
+					   mk_str resource)
+{
+	char key[PAIR_MAX];
+
+	if (flavor.n + resource.n + 1 >= sizeof(key)) {
+		return NULL; /* names of the API are shorter */
+	}
+	snprintf(key, sizeof(key), "%.*s/%.*s", STR_ARG(flavor), STR_ARG(resource));
+	return api_quotas_get(total, str_of(key));
 }
 
 static void add_quota(void *ctx, const struct trees_quota *q)
 {
 	struct adding *x = ctx;
 	struct trees_tally *t = x->t;
-	mk_str key = api_pair(t->a, api_capacity_flavor(t->from, q->flavor), q->resource);
-	const struct api_quota *declared = key.p != NULL ? api_quotas_get(x->total, key) : NULL;
+	const struct api_quota *declared =
+		declared_as(x->total, api_capacity_flavor(t->from, q->flavor), q->resource);
 	struct trees_pair *p;
 	int64_t amount;
 

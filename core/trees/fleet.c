@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quota of workers; see fleet.h. */
-#include "core/trees/fleet.h"
+#include "core/trees/fleet_int.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,12 +9,19 @@
 #include "core/base/arena.h"
 #include "core/base/map.h"
 
-enum { OBJECTS_MAX = 200000, LOOK_MAX = 64 * 1024 * 1024, KEY_MAX = 600 };
+enum {
+	OBJECTS_MAX = 200000,
+	WORKER_MAX = 64 * 1024 * 1024, /* bytes that objects of one worker have */
+	LOOK_MAX = 64 * 1024 * 1024,
+	KEY_MAX = 600,
+	SLOT = 128, /* of an object, beside its text: about what a map needs for it */
+};
 
 /* A LocalQueue (where it leads) or a ClusterQueue (its quotas). */
 struct item {
 	uint64_t mark; /* of the list that named it last */
 	uint64_t sum;  /* number of the sum that counted it last */
+	size_t size;   /* bytes of all of it */
 	size_t n;      /* of 'quotas' */
 	mk_str queue;
 	struct trees_quota *quotas;
@@ -24,14 +31,17 @@ struct item {
 struct side {
 	struct map items; /* by "ns/name", or by name */
 	uint64_t mark;
-	bool listing, torn, failed;
+	bool listing;
+	bool torn;   /* something may be missing, until the kind is listed */
+	bool failed; /* ... also then */
 };
 
 /* Of one worker: what its events told. */
 struct worker {
 	uint32_t id;
 	struct side sides[TREES_SIDES];
-	bool named; /* by the last trees_fleet_set */
+	size_t bytes; /* of their objects */
+	bool named;   /* by the last trees_fleet_set */
 	struct worker *next;
 };
 
@@ -43,9 +53,6 @@ struct trees_fleet {
 	unsigned turn;
 	struct trees_workers now;
 	uint64_t sums;
-	bool lost; /* there was no memory even for the worker, of which something was put */
-	uint32_t lost_id;
-	enum trees_side lost_side;
 	atomic_uint_fast64_t version;
 };
 
@@ -131,8 +138,11 @@ static struct worker *find_or_make(struct trees_fleet *f, uint32_t id)
 	}
 	if (w) {
 		w->id = id;
-		map_init(&w->sides[0].items);
-		map_init(&w->sides[1].items);
+		for (size_t i = 0; i < TREES_SIDES; i++) {
+			map_init(&w->sides[i].items);
+			/* There may have been no memory for it before. */
+			w->sides[i].torn = true;
+		}
 		w->next = f->workers;
 		f->workers = w;
 	}
@@ -171,18 +181,18 @@ static mk_str copy(char **at, mk_str s)
 
 static struct item *item_new(mk_str queue, const struct trees_quota *quotas, size_t n)
 {
-	size_t size = n * sizeof(*quotas) + queue.n;
+	size_t size = sizeof(struct item) + n * sizeof(*quotas) + queue.n;
 	struct item *item;
 	char *at;
 
 	for (size_t i = 0; i < n; i++) {
 		size += quotas[i].flavor.n + quotas[i].resource.n;
 	}
-	item = mk_malloc(sizeof(*item) + size);
+	item = size <= WORKER_MAX ? mk_malloc(size) : NULL;
 	if (!item) {
 		return NULL;
 	}
-	*item = (struct item){.n = n};
+	*item = (struct item){.size = size, .n = n};
 	item->quotas = (struct trees_quota *)(void *)item->text;
 	at = item->text + n * sizeof(*quotas);
 	item->queue = copy(&at, queue);
@@ -207,8 +217,21 @@ static bool is_same(const struct item *x, mk_str queue, const struct trees_quota
 	return same;
 }
 
-static bool put_in(struct trees_fleet *f, struct side *s, mk_str key, mk_str queue,
-		   const struct trees_quota *quotas, size_t n)
+/* With the map's part; 0 of none. */
+static size_t weight(const struct item *item)
+{
+	return item ? item->size + SLOT : 0;
+}
+
+static bool has_room(const struct worker *w, const struct side *s, const struct item *old,
+		     const struct item *item)
+{
+	return (old || map_len(&s->items) < OBJECTS_MAX) &&
+	       w->bytes - weight(old) + weight(item) <= WORKER_MAX;
+}
+
+static bool put_in(struct trees_fleet *f, struct worker *w, struct side *s, mk_str key,
+		   mk_str queue, const struct trees_quota *quotas, size_t n)
 {
 	struct item *old = map_get(&s->items, key);
 	struct item *item;
@@ -217,18 +240,19 @@ static bool put_in(struct trees_fleet *f, struct side *s, mk_str key, mk_str que
 		old->mark = s->mark;
 		return true;
 	}
-	item = old || map_len(&s->items) < OBJECTS_MAX ? item_new(queue, quotas, n) : NULL;
-	if (!item || !map_put(&s->items, key, item)) {
+	item = item_new(queue, quotas, n);
+	if (!item || !has_room(w, s, old, item) || !map_put(&s->items, key, item)) {
 		mk_free(item);
 		return false;
 	}
 	item->mark = s->mark;
+	w->bytes += weight(item) - weight(old);
 	mk_free(old);
 	changed(f);
 	return true;
 }
 
-/* It is not whole from here on. */
+/* It is not whole from here on; nor is one of which nothing can be kept at all. */
 static void lose(struct trees_fleet *f, uint32_t id, enum trees_side side)
 {
 	struct worker *w = find_or_make(f, id);
@@ -236,10 +260,6 @@ static void lose(struct trees_fleet *f, uint32_t id, enum trees_side side)
 	if (w) {
 		w->sides[side].failed = w->sides[side].torn = true;
 		changed(f);
-	} else {
-		f->lost = true;
-		f->lost_id = id;
-		f->lost_side = side;
 	}
 }
 
@@ -258,7 +278,7 @@ static bool put(struct trees_fleet *f, uint32_t id, enum trees_side side, mk_str
 
 	pthread_mutex_lock(&f->lock);
 	w = find_or_make(f, id);
-	good = w && key.n > 0 && put_in(f, &w->sides[side], key, queue, quotas, n);
+	good = w && key.n > 0 && put_in(f, w, &w->sides[side], key, queue, quotas, n);
 	if (!good) {
 		lose(f, id, side);
 	}
@@ -294,6 +314,7 @@ void trees_fleet_drop(struct trees_fleet *f, uint32_t id, enum trees_side side, 
 		struct item *old = map_del(&w->sides[side].items, key);
 
 		if (old) {
+			w->bytes -= weight(old);
 			mk_free(old);
 			changed(f);
 		}
@@ -301,7 +322,7 @@ void trees_fleet_drop(struct trees_fleet *f, uint32_t id, enum trees_side side, 
 	pthread_mutex_unlock(&f->lock);
 }
 
-void trees_fleet_list(struct trees_fleet *f, uint32_t id, enum trees_side side)
+bool trees_fleet_list(struct trees_fleet *f, uint32_t id, enum trees_side side)
 {
 	struct worker *w;
 
@@ -313,11 +334,9 @@ void trees_fleet_list(struct trees_fleet *f, uint32_t id, enum trees_side side)
 		s->listing = true;
 		s->failed = false;
 		s->mark++;
-		f->lost = f->lost && (f->lost_id != id || f->lost_side != side);
-	} else {
-		lose(f, id, side);
 	}
 	pthread_mutex_unlock(&f->lock);
+	return w != NULL;
 }
 
 void trees_fleet_listed(struct trees_fleet *f, uint32_t id, enum trees_side side)
@@ -336,6 +355,7 @@ void trees_fleet_listed(struct trees_fleet *f, uint32_t id, enum trees_side side
 		while (map_next(&s->items, &pos, &key, &item)) {
 			if (((struct item *)item)->mark != s->mark) {
 				(void)map_del(&s->items, key);
+				w->bytes -= weight(item);
 				mk_free(item);
 				changed(f);
 			}
@@ -349,14 +369,17 @@ void trees_fleet_listed(struct trees_fleet *f, uint32_t id, enum trees_side side
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* Is the worker seen, and nothing kept of it? */
+static bool is_missing(const struct trees_fleet *f, const struct trees_worker *w)
+{
+	return w->was_seen && !find(f, w->id);
+}
+
 bool trees_fleet_torn(struct trees_fleet *f, uint32_t *ret_id, enum trees_side *ret_side)
 {
-	bool found;
+	bool found = false;
 
 	pthread_mutex_lock(&f->lock);
-	found = f->lost;
-	*ret_id = f->lost_id;
-	*ret_side = f->lost_side;
 	for (const struct worker *w = f->workers; w && !found; w = w->next) {
 		for (size_t i = 0; i < TREES_SIDES && !found; i++) {
 			found = w->sides[i].torn && !w->sides[i].listing;
@@ -366,107 +389,19 @@ bool trees_fleet_torn(struct trees_fleet *f, uint32_t *ret_id, enum trees_side *
 			}
 		}
 	}
+	/* Either kind: then there is one, of which the other is torn. */
+	for (size_t i = 0; i < f->now.n_workers && !found; i++) {
+		found = is_missing(f, &f->now.workers[i]);
+		if (found) {
+			*ret_id = f->now.workers[i].id;
+			*ret_side = TREES_LOCALS;
+		}
+	}
 	pthread_mutex_unlock(&f->lock);
 	return found;
 }
 
 /* --- workers ---------------------------------------------------------------------------------- */
-
-static mk_str *copy_list(struct arena *a, const mk_str *v, size_t n)
-{
-	mk_str *to = arena_array(a, n + 1, sizeof(*to));
-
-	for (size_t i = 0; to && i < n; i++) {
-		to[i] = arena_dup(a, v[i]);
-	}
-	return to;
-}
-
-static bool copy_all(struct arena *a, const struct trees_workers *from, struct trees_workers *to)
-{
-	struct trees_workers out = *from;
-
-	out.workers = arena_array(a, from->n_workers + 1, sizeof(*out.workers));
-	out.configs = arena_array(a, from->n_configs + 1, sizeof(*out.configs));
-	for (size_t i = 0; out.workers && i < from->n_workers; i++) {
-		const struct trees_worker *w = &from->workers[i];
-
-		out.workers[i] = *w;
-		out.workers[i].name = arena_dup(a, w->name);
-		out.workers[i].server = arena_dup(a, w->server);
-		out.workers[i].labels = copy_list(a, w->labels, w->n_labels);
-	}
-	for (size_t i = 0; out.configs && i < from->n_configs; i++) {
-		const struct trees_config *c = &from->configs[i];
-
-		out.configs[i] = (struct trees_config){arena_dup(a, c->name),
-						       copy_list(a, c->clusters, c->n), c->n};
-	}
-	if (arena_failed(a)) {
-		return false;
-	}
-	*to = out;
-	return true;
-}
-
-static bool same_list(const mk_str *x, size_t n, const mk_str *y, size_t m)
-{
-	bool same = n == m;
-
-	for (size_t i = 0; same && i < n; i++) {
-		same = str_eq(x[i], y[i]);
-	}
-	return same;
-}
-
-/* 'at': where it is likely to be. */
-static const struct trees_worker *named(const struct trees_workers *w, mk_str name, size_t at)
-{
-	if (at < w->n_workers && str_eq(w->workers[at].name, name)) {
-		return &w->workers[at];
-	}
-	for (size_t i = 0; i < w->n_workers; i++) {
-		if (str_eq(w->workers[i].name, name)) {
-			return &w->workers[i];
-		}
-	}
-	return NULL;
-}
-
-/* What is hidden since a while stays so since then. */
-static void keep_times(const struct trees_workers *old, struct trees_workers *now)
-{
-	for (size_t i = 0; i < now->n_workers; i++) {
-		struct trees_worker *w = &now->workers[i];
-		const struct trees_worker *was = named(old, w->name, i);
-
-		if (was && was->hidden_ms != INT64_MAX && w->hidden_ms != INT64_MAX) {
-			w->hidden_ms = was->hidden_ms;
-			w->hidden_wall_ms = was->hidden_wall_ms;
-		}
-	}
-}
-
-static bool same_workers(const struct trees_workers *x, const struct trees_workers *y)
-{
-	bool same = x->known == y->known && x->n_workers == y->n_workers &&
-		    x->n_configs == y->n_configs;
-
-	for (size_t i = 0; same && i < x->n_workers; i++) {
-		const struct trees_worker *a = &x->workers[i];
-		const struct trees_worker *b = &y->workers[i];
-
-		same = str_eq(a->name, b->name) && a->id == b->id && a->hidden_ms == b->hidden_ms &&
-		       a->was_seen == b->was_seen && str_eq(a->server, b->server) &&
-		       same_list(a->labels, a->n_labels, b->labels, b->n_labels);
-	}
-	for (size_t i = 0; same && i < x->n_configs; i++) {
-		same = str_eq(x->configs[i].name, y->configs[i].name) &&
-		       same_list(x->configs[i].clusters, x->configs[i].n, y->configs[i].clusters,
-				 y->configs[i].n);
-	}
-	return same;
-}
 
 /* Forgets workers that are none any more. */
 static void forget(struct trees_fleet *f)
@@ -502,11 +437,11 @@ bool trees_fleet_set(struct trees_fleet *f, const struct trees_workers *now)
 	bool good;
 
 	pthread_mutex_lock(&f->lock);
-	good = copy_all(&f->arena[!f->turn], now, &copied);
+	good = trees_workers_copy(&f->arena[!f->turn], now, &copied);
 	if (good) {
-		keep_times(&f->now, &copied);
+		trees_workers_keep_times(&f->now, &copied);
 	}
-	if (good && !same_workers(&f->now, &copied)) {
+	if (good && !trees_workers_same(&f->now, &copied)) {
 		f->now = copied;
 		f->turn = !f->turn;
 		forget(f);
@@ -522,7 +457,7 @@ bool trees_fleet_look(struct trees_fleet *f, struct arena *a, struct trees_worke
 	bool good;
 
 	pthread_mutex_lock(&f->lock);
-	good = copy_all(a, &f->now, ret);
+	good = trees_workers_copy(a, &f->now, ret);
 	for (size_t i = 0; good && i < ret->n_workers; i++) {
 		const struct worker *w = find(f, ret->workers[i].id);
 

@@ -29,7 +29,8 @@ void trees_fleet_free(struct trees_fleet *f);
 
 /*
  * A LocalQueue of worker 'id' leads to ClusterQueue 'queue'. False: it is not kept, because memory
- * ran out or there are more than 200,000; the worker counts as not known until the kind is listed.
+ * ran out, or the worker has more than 200,000 of the kind or 64 MiB of both; the worker counts as
+ * not known until the kind is listed, as one does of which a kind was never listed.
  */
 bool trees_fleet_put_local(struct trees_fleet *f, uint32_t id, mk_str ns, mk_str name,
 			   mk_str queue);
@@ -41,8 +42,11 @@ void trees_fleet_lose(struct trees_fleet *f, uint32_t id, enum trees_side side);
 /* One is gone; 'ns' is empty for a ClusterQueue. */
 void trees_fleet_drop(struct trees_fleet *f, uint32_t id, enum trees_side side, mk_str ns,
 		      mk_str name);
-/* A list of the kind begins, and ends: what it did not name is dropped then. */
-void trees_fleet_list(struct trees_fleet *f, uint32_t id, enum trees_side side);
+/*
+ * A list of the kind begins, and ends: what it did not name is dropped then. False: out of memory,
+ * and it is of no use.
+ */
+bool trees_fleet_list(struct trees_fleet *f, uint32_t id, enum trees_side side);
 void trees_fleet_listed(struct trees_fleet *f, uint32_t id, enum trees_side side);
 /* A kind of a worker that is not kept whole, in *ret_id and *ret_side; false: there is none. */
 bool trees_fleet_torn(struct trees_fleet *f, uint32_t *ret_id, enum trees_side *ret_side);

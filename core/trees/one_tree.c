@@ -274,6 +274,7 @@ static enum mk_code plan_together(struct trees_work *w, struct trees_unit *u,
 	plan->n = plan->n_idle = 0;
 	for (size_t i = 0; i < all.n; i++) {
 		if (is_of(w, u, all.objects[i])) {
+			plan->levels[plan->n] = all.levels[i];
 			plan->objects[plan->n++] = all.objects[i];
 		}
 	}
@@ -372,13 +373,13 @@ static bool lowers(struct trees_work *w, struct json *o, struct json *live)
  * stands nowhere else. Where the plan takes it away for a while, because the queue moves, the queue
  * leaves its Cohort instead, and so counts in none either.
  */
-static void emit_queue(struct trees_work *w, struct trees_unit *u, struct json *o, bool more)
+static void emit_less(struct trees_work *w, struct trees_unit *u, struct json *o)
 {
 	struct json *live = trees_live(w, API_QUEUE, name_of(o));
 	const struct api_place *p = api_set_place(w->set, name_of(o));
 
-	if (more && u->parents && live != NULL && p != NULL && p->queue != NULL &&
-	    p->queue->quotas.set && cohort_of(live).n > 0 && lowers(w, o, live)) {
+	if (u->parents && live != NULL && p != NULL && p->queue != NULL && p->queue->quotas.set &&
+	    cohort_of(live).n > 0 && lowers(w, o, live)) {
 		trees_release(w, u, live);
 		return;
 	}
@@ -409,11 +410,17 @@ enum mk_code trees_write_next(struct trees_work *w, struct trees_unit *u, struct
 	}
 	for (size_t i = 0; i < plan.n && (plan.more || w->in->settled); i++) {
 		struct json *o = plan.objects[i];
+		size_t n = w->out->n;
 
-		if (trees_is(o, API_QUEUE)) {
-			emit_queue(w, u, o, plan.more);
+		if (!plan.more) {
+			trees_emit_more(w, u, kind_of(o), name_of(o), o);
+		} else if (trees_is(o, API_QUEUE)) {
+			emit_less(w, u, o);
 		} else {
 			trees_emit(w, u, TREES_APPLY, API_COHORT, name_of(o), o);
+		}
+		if (w->out->n > n) {
+			w->out->writes[n].level = plan.levels[i];
 		}
 	}
 	if (u->judged.written) {

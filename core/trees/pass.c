@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/quota/compile_source.h"
+#include "core/trees/mentions.h"
 
 /* --- writes ----------------------------------------------------------------------------------- */
 
@@ -41,6 +42,19 @@ void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb
 			 (u->force || is_from_workers(u, kind, name)),
 		.body = body,
 	};
+}
+
+void trees_emit_more(struct trees_work *w, struct trees_unit *u, enum api_kind kind, mk_str name,
+		     struct json *body)
+{
+	size_t n = w->out->n;
+
+	trees_emit(w, u, TREES_APPLY, kind, name, body);
+	if (w->out->n > n) {
+		w->out->writes[n].more = true;
+		w->out->writes[n].generation =
+			json_int(json_at(trees_live(w, kind, name), "/metadata/generation"), 0);
+	}
 }
 
 void trees_refuse(struct trees_work *w, struct trees_unit *u, mk_str object, const char *reason,
@@ -161,10 +175,9 @@ static bool put_totals(struct trees_work *w)
 {
 	for (size_t i = 0; w->in->capacities != NULL && i < w->in->n; i++) {
 		struct json *o = w->clean[i];
-		bool queue = trees_is(o, API_QUEUE);
 		const struct trees_capacity *c =
-			queue || trees_is(o, API_TREE)
-				? trees_capacity_get(w->in->capacities, queue,
+			trees_capacity_asked(o)
+				? trees_capacity_get(w->in->capacities, trees_is(o, API_QUEUE),
 						     json_str_at(o, "/metadata/name"))
 				: NULL;
 
@@ -220,7 +233,7 @@ static void find_mode(struct trees_work *w, struct trees_unit *u)
 	mk_str word = json_str_at(u->judged.live, "/spec/enforcement");
 
 	u->judged.engine = str_is(word, "Engine");
-	u->judged.mode = word.n == 0 || str_is(word, "Compile") ? w->in->mode : TREES_OBSERVE;
+	u->judged.mode = trees_compiles(word) ? w->in->mode : TREES_OBSERVE;
 }
 
 /*

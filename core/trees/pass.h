@@ -52,7 +52,7 @@ struct trees_input {
 	size_t n;
 	enum trees_mode mode;
 	/*
-	 * Did Kueue have the time to see what was written last? Increases wait for it
+	 * Did Kueue have the time to see what was written without 'more'? Increases wait for it
 	 * (trees_plan.settle).
 	 */
 	bool settled;
@@ -81,6 +81,14 @@ struct trees_write {
 	 * wants from workers.
 	 */
 	bool force;
+	/*
+	 * Of Cohorts and ClusterQueues that are brought to what the tree says: writes of a tree
+	 * with the same level, one after the other, do not depend on each other. 0: no such write.
+	 */
+	size_t level;
+	/* Nothing gets less by it: what follows need not wait until Kueue has seen it. */
+	bool more;
+	int64_t generation; /* ... of the ClusterQueue that the pass saw; 0: there is none yet */
 	struct json *body;
 };
 

@@ -80,6 +80,9 @@ void trees_write_hierarchy(struct trees_work *w);
 /* pass.c: appends a write. */
 void trees_emit(struct trees_work *w, struct trees_unit *u, enum trees_verb verb,
 		enum api_kind kind, mk_str name, struct json *body);
+/* The same of what gets more, and nothing less. */
+void trees_emit_more(struct trees_work *w, struct trees_unit *u, enum api_kind kind, mk_str name,
+		     struct json *body);
 /* Says in the status why nothing is written, as if the API server had; the first reason stays. */
 void trees_refuse(struct trees_work *w, struct trees_unit *u, mk_str object, const char *reason,
 		  const char *text);

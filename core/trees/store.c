@@ -10,12 +10,14 @@
 
 #include "core/base/alloc.h"
 #include "core/trees/mentions.h"
+#include "core/trees/owners.h"
 
 enum {
 	OBJECTS_MAX = 200000,       /* of one kind */
 	PUT_MAX = 96 * 1024 * 1024, /* memory for one put */
 	N_SHELVES = 7,
-	N_PARTS = 4, /* of a text */
+	N_CLAIMING = 2, /* the first: ClusterQueues and ClusterQuotaTrees make trees */
+	N_PARTS = 4,    /* of a text */
 };
 
 /* Of an object: what its kind, place and JSON are. Does not change but for 'refs'. */
@@ -49,6 +51,8 @@ struct trees_store {
 	pthread_mutex_t lock; /* of all that follows */
 	struct shelf shelves[N_SHELVES];
 	uint64_t version;
+	struct trees_owners owners;
+	bool owned; /* 'owners' are those of what is here now */
 };
 
 struct trees_snapshot {
@@ -240,6 +244,7 @@ void trees_store_free(struct trees_store *s)
 		}
 		mk_free(s->shelves[i].v);
 	}
+	trees_owners_done(&s->owners);
 	pthread_mutex_destroy(&s->lock);
 	mk_free(s);
 }
@@ -308,8 +313,9 @@ static bool grow(struct shelf *f)
 	return true;
 }
 
-static void remove_at(struct shelf *f, size_t i)
+static void remove_at(struct trees_store *s, struct shelf *f, size_t i)
 {
+	s->owned = s->owned && f->v[i].text->mentions_n == 0;
 	text_unref(f->v[i].text);
 	f->n--;
 	memmove(f->v + i, f->v + i + 1, (f->n - i) * sizeof(f->v[0]));
@@ -337,6 +343,8 @@ static enum trees_kept put(struct trees_store *s, struct shelf *f, mk_str ns, mk
 		f->failed = true;
 		return TREES_NO_ROOM;
 	}
+	s->owned = s->owned &&
+		   str_eq(text_mentions(owned_t), there ? text_mentions(f->v[i].text) : STR(""));
 	if (there) {
 		text_unref(f->v[i].text);
 	} else {
@@ -374,7 +382,7 @@ bool trees_store_drop(struct trees_store *s, enum api_kind kind, mk_str ns, mk_s
 	lock(s);
 	i = f ? find(f, ns, name, &there) : 0;
 	if (there) {
-		remove_at(f, i);
+		remove_at(s, f, i);
 		s->version++;
 	}
 	unlock(s);
@@ -404,6 +412,7 @@ static void sweep(struct trees_store *s, struct shelf *f, uint64_t mark, bool se
 		if (f->v[i].mark == mark) {
 			f->v[n++] = f->v[i];
 		} else {
+			s->owned = s->owned && f->v[i].text->mentions_n == 0;
 			text_unref(f->v[i].text);
 		}
 	}
@@ -486,6 +495,41 @@ enum trees_place trees_store_place(const struct trees_store *s, mk_str queue)
 	}
 	unlock(s);
 	return parent ? TREES_INNER : child ? TREES_LEAF : TREES_OUTSIDE;
+}
+
+/* False: out of memory. */
+static bool find_owners(struct trees_store *s)
+{
+	size_t most = s->shelves[0].n + s->shelves[1].n;
+	struct trees_claim *v = mk_calloc(most + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t i = 0; v && i < N_CLAIMING; i++) {
+		const struct shelf *f = &s->shelves[i];
+
+		for (size_t k = 0; k < f->n; k++) {
+			const struct text *t = f->v[k].text;
+
+			if (t->mentions_n > 0) {
+				v[n++] = (struct trees_claim){text_name(t), f->kind == API_TREE,
+							      text_mentions(t)};
+			}
+		}
+	}
+	s->owned = v && trees_owners_make(&s->owners, v, n);
+	mk_free(v);
+	return s->owned;
+}
+
+bool trees_store_owns(struct trees_store *s, mk_str queue)
+{
+	bool known, owns;
+
+	lock(s);
+	known = s->owned || find_owners(s);
+	owns = known && trees_owners_has(&s->owners, queue);
+	unlock(s);
+	return known ? owns : trees_store_place(s, queue) != TREES_OUTSIDE;
 }
 
 uint64_t trees_store_version(const struct trees_store *s)

@@ -69,6 +69,11 @@ enum trees_place {
 };
 /* Reads no JSON: a microsecond for a hundred queues in trees. */
 enum trees_place trees_store_place(const struct trees_store *s, mk_str queue);
+/*
+ * Is that ClusterQueue written for a tree, when the configuration says Compile: is a tree its that
+ * does not say another enforcement? Without the memory to tell them apart, each in a tree is.
+ */
+bool trees_store_owns(struct trees_store *s, mk_str queue);
 
 /* Grows with each change. */
 uint64_t trees_store_version(const struct trees_store *s);

@@ -93,9 +93,14 @@ active() {
 		select(.type == "Active" and .observedGeneration == $g) | "\(.status) \(.reason) \(.message)"'
 }
 has_active() { active | grep -q -e "$1"; }
-api mgr PATCH $KUEUE/clusterqueues/left "$(spec clusterqueues left | jq -c '{spec: {resourceGroups: (.resourceGroups | .[0].flavors[0].resources[0].nominalQuota = "7")}}')" >/dev/null
+taken() { # QUEUE CPU: another client has its quota
+	api mgr PATCH "$KUEUE/clusterqueues/$1" "$(spec clusterqueues "$1" |
+		jq -c --arg cpu "$2" '{spec: {resourceGroups: (.resourceGroups | .[0].flavors[0].resources[0].nominalQuota = $cpu)}}')" >/dev/null
+}
+taken right 8
+taken left 7
 wait_for 60 has_active "^False .*ClusterQueue/left"
-ok $? "the API server refuses to take a field from another client: the tree says so" || diag "$(active)"
+ok $? "the API server refuses to take fields from another client: the tree says which comes first" || diag "$(active)"
 is "$(nominal left)" 7 "... and the other's value stays"
 api mgr PATCH $TREES/clusterquotatrees/org '{"metadata":{"annotations":{"multikueued.io/take-over":"true"}}}' >/dev/null
 wait_for 60 has_nominal left 6 && wait_for 60 has_active ^True

@@ -137,6 +137,19 @@ is "$(generations)" "$before" "... and nothing is written"
 wait_for 90 has 18
 ok $? "it is back: it counts" || diag "$(said)"
 
+# --- a tree that only observes --------------------------------------------------------------------
+active() { api mgr GET $TREES/clusterquotatrees/org | jq -r '.status.conditions[]? | select(.type == "Active") | "\(.status) \(.reason)"'; }
+is_active() { [ "$(active)" = "$1" ]; }
+api mgr PATCH $TREES/clusterquotatrees/org '{"spec":{"enforcement":"Observe"}}' >/dev/null
+wait_for 60 shows left QuotaAutomated && wait_for 60 shows right QuotaAutomated
+ok $? "a tree only observes from now on: its queues are quota automation's" || diag "$(api mgr GET $KUEUE/clusterqueues/left | jq -c .status)"
+is "$(nominal left) $(nominal right)" "18 18" "... each has what the workers have"
+wait_for 30 is_active "False Observed"
+ok $? "... and the tree says that it writes nothing" || diag "$(active)"
+api mgr PATCH $TREES/clusterquotatrees/org '{"spec":{"enforcement":null},"metadata":{"annotations":{"multikueued.io/take-over":"true"}}}' >/dev/null
+wait_for 60 shows left ManagedByQueueTree && wait_for 60 has 18
+ok $? "it is compiled again: they are the tree's" || diag "$(nominal left) $(nominal right) $(active)"
+
 # --- no tree any more -----------------------------------------------------------------------------
 api mgr DELETE $TREES/clusterquotatrees/org >/dev/null
 wait_for 30 shows left QuotaAutomated

@@ -91,6 +91,48 @@ static void test_cap(void)
 	arena_done(&a);
 }
 
+/* arena_printf says what printf says. */
+#define SAME(...)                                                            \
+	do {                                                                 \
+		int want = snprintf(text, sizeof(text), __VA_ARGS__);        \
+		mk_str got = arena_printf(&a, __VA_ARGS__);                  \
+		if (got.n != (size_t)want || strcmp(got.p, text) != 0) {     \
+			printf("# \"%.80s\", not \"%.80s\"\n", got.p, text); \
+			same = false;                                        \
+		}                                                            \
+	} while (0)
+
+static void test_text(void)
+{
+	static char text[4096], long_text[1000];
+	struct arena a;
+	bool same = true;
+
+	arena_init(&a, 0);
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	SAME("plain");
+	SAME("%s", "");
+	SAME("%s/%s", "a", "b");
+	SAME("%.*s", 3, "abcdef");
+	SAME("%.*s|", 0, "abc");
+	SAME("%.*s|", 9, "abc");
+	SAME("%zu %zu", (size_t)0, SIZE_MAX);
+	SAME("%.*s.resources[%zu]", 4, "spec.x", (size_t)17);
+	SAME("%%s %s", "a");
+	SAME("%s %d %s", "a", -7, "b");
+	SAME("%5s|%-5s|%.2s", "a", "b", "cde");
+	SAME("%08.3f %c %x", 1.5, 'c', 255U);
+	for (int n = 250; n < 262; n++) {
+		SAME("%.*s", n, long_text);
+		SAME("%.*s%zu", n, long_text, (size_t)12345);
+		SAME("%.*s%s", n, long_text, "12345");
+		SAME("%s%.*s", "12345", n, long_text);
+	}
+	SAME("%s%s", long_text, long_text);
+	ok(same, "texts are those of printf, of names, sizes and all else, short and long");
+	arena_done(&a);
+}
+
 static void test_alloc(void)
 {
 	char *s = mk_strdup("abc");
@@ -138,6 +180,7 @@ int main(void)
 {
 	test_arena();
 	test_cap();
+	test_text();
 	test_alloc();
 	test_joined_at_once();
 	return done_testing();

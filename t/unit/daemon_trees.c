@@ -3,9 +3,13 @@
  * What the thread of queue trees remembers between passes, and what it shows as metrics. The thread
  * itself: t/integration/e2e_trees.t and t/real/trees_guide.t.
  */
+#include <time.h>
+
 #include "core/daemon/trees_gauges.h"
 #include "core/daemon/trees_memo.h"
 #include "t/lib/tap.h"
+
+enum { TREES = 5000, QUEUES = 30000, MANY_MS = 100 };
 
 static struct arena a;
 static struct trees_memo memo;
@@ -102,6 +106,36 @@ static void test_statuses(void)
 	trees_memo_clear(&memo);
 }
 
+/* What is remembered of a tree is found at once, however many trees and queues there are. */
+static void test_many(void)
+{
+	struct json **v = arena_array(&a, QUEUES, sizeof(*v));
+	clock_t began;
+	int64_t at;
+	long ms;
+	size_t n;
+
+	for (int i = 0; i < TREES; i++) {
+		trees_memo_may_tell(&memo, arena_printf(&a, "tree-%04d", i), 1000, &at);
+	}
+	for (int i = 0; i < QUEUES; i++) {
+		mk_str text = arena_printf(
+			&a, "{\"kind\":\"ClusterQueue\",\"metadata\":{\"name\":\"tree-%04dx\"}}",
+			i % 10000);
+
+		json_parse(&a, text, &v[i], NULL);
+	}
+	began = clock();
+	trees_memo_refusals(&memo, &a, v, QUEUES, 1000, &n);
+	ms = (long)((clock() - began) * 1000 / CLOCKS_PER_SEC);
+	printf("# %ld ms of the processor\n", ms);
+	ok(tap_valgrind() || tap_emulated() || ms < MANY_MS,
+	   "of 5,000 trees, beside 30,000 queues, in a short time");
+	trees_memo_clear(&memo);
+	ok(trees_memo_may_tell(&memo, STR("tree-0001"), 1000, &at), "all are forgotten");
+	trees_memo_clear(&memo);
+}
+
 static double shown(const char *family, const char *queue, const char *resource)
 {
 	struct metric *m = metric_gauge(family, "", "tree", "queue", "flavor", "resource", NULL);
@@ -155,6 +189,7 @@ int main(void)
 	test_refusals();
 	test_parents();
 	test_statuses();
+	test_many();
 	test_gauges();
 	arena_done(&a);
 	return done_testing();

@@ -261,6 +261,73 @@ static void places(void)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
+/* A ClusterQuotaTree of that name, with a root and a leaf, and more of its spec. */
+static void put_tree(struct trees_store *s, const char *name, uint64_t rv, const char *spec)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"apiVersion\":\"kueue.x-k8s.io/v1alpha1\",\"kind\":\"ClusterQuotaTree\","
+		 "\"metadata\":{\"name\":\"%s\"},\"spec\":{%s\"hierarchies\":{\"%s-root\":"
+		 "{\"weightedQuotas\":[{\"name\":\"%s-leaf\"}]}}}}",
+		 name, spec, name, name);
+	trees_store_put(s, API_TREE, STR_NONE, str_of(name), rv, str_of(text));
+}
+
+static void owners(void)
+{
+	struct trees_store *s = trees_store_new();
+	uint64_t n = 0, asked;
+	bool good = true;
+
+	ok(!trees_store_owns(s, STR("t-leaf")), "no tree has the queue");
+	put_tree(s, "t", 1, "");
+	ok(trees_store_owns(s, STR("t-leaf")) && trees_store_owns(s, STR("t-root")),
+	   "a tree has its queues");
+	ok(!trees_store_owns(s, STR("t-lea")), "... and no others");
+	put_tree(s, "t", 2, "\"enforcement\":\"Observe\",");
+	ok(!trees_store_owns(s, STR("t-leaf")), "one that only observes has none");
+	is_int(trees_store_place(s, STR("t-leaf")), TREES_LEAF, "... although they are its leaves");
+	put_tree(s, "t", 3, "\"enforcement\":\"Engine\",");
+	ok(!trees_store_owns(s, STR("t-leaf")), "nor one that nothing enforces");
+	put_tree(s, "t", 4, "\"enforcement\":\"Compile\",");
+	ok(trees_store_owns(s, STR("t-leaf")), "one that is compiled has");
+	put_tree(s, "g", 1,
+		 "\"enforcement\":\"Observe\",\"graftAt\":{\"tree\":\"t\",\"node\":\"x\"},");
+	ok(trees_store_owns(s, STR("g-leaf")), "of a grafted tree the one that has it says it");
+	put_tree(s, "t", 5, "\"enforcement\":\"Observe\",");
+	ok(!trees_store_owns(s, STR("g-leaf")), "... and can take it back");
+	put_tree(s, "t", 6, "\"graftAt\":{\"tree\":\"g\",\"node\":\"x\"},");
+	(void)trees_store_owns(s, STR("g-leaf"));
+	ok(true, "trees that are grafted at each other have an end");
+	trees_store_drop(s, API_TREE, STR_NONE, STR("t"));
+	trees_store_drop(s, API_TREE, STR_NONE, STR("g"));
+	ok(!trees_store_owns(s, STR("t-leaf")), "a tree that is gone has none");
+	trees_store_put(s, API_QUEUE, STR_NONE, STR("c"), 1,
+			str_of(queue_text("c", 1, "{}", "{}",
+					  ",\"annotations\":{\"kueue.x-k8s.io/parent\":\"p\"}")));
+	ok(trees_store_owns(s, STR("c")) && trees_store_owns(s, STR("p")), "a tree of parents has");
+	trees_store_list(s, API_QUEUE);
+	trees_store_listed(s, API_QUEUE);
+	ok(!trees_store_owns(s, STR("c")), "... until a list does not name it");
+	put_tree(s, "o", 1, "\"enforcement\":\"Observe\",");
+	put_tree(s, "u", 1, "");
+	do {
+		bool owns;
+
+		put_tree(s, "u", n + 2, n % 2 ? "" : "\"enforcement\":\"Compile\",");
+		put_tree(s, "o", n + 2,
+			 n % 2 ? "\"enforcement\":\"Engine\"," : "\"enforcement\":\"Observe\",");
+		alloc_fail_after(++n);
+		owns = trees_store_owns(s, STR("o-leaf"));
+		asked = alloc_fail_after(0);
+		good = good && owns == (asked >= n) && trees_store_owns(s, STR("u-leaf")) &&
+		       !trees_store_owns(s, STR("o-leaf"));
+	} while (asked >= n && n < 1000);
+	ok(good && n > 1 && n < 1000, "without memory each queue in a tree is left alone");
+	trees_store_free(s);
+}
+
 static void loses(void)
 {
 	struct trees_store *s = trees_store_new();
@@ -437,6 +504,7 @@ int main(void)
 	left_out();
 	lists();
 	places();
+	owners();
 	loses();
 	fails_anywhere();
 	objects_without_memory();

@@ -20,7 +20,7 @@ struct thing {
 	mk_str key; /* "Cohort/a" */
 	const struct json *user, *ours;
 	struct json *now;
-	int64_t uid, rv;
+	int64_t uid, rv, generation;
 	bool going; /* it has a deletionTimestamp */
 };
 
@@ -155,10 +155,12 @@ static inline void compose(struct server *s, struct thing *t)
 		json_put(&a, now, "/metadata/deletionTimestamp",
 			 json_new_str(&a, STR("2026-01-01T00:00:00Z")));
 	}
+	json_put(&a, now, "/metadata/generation", json_new_int(&a, t->generation));
 	json_put(&a, now, "/metadata/resourceVersion",
 		 json_new_str(&a, arena_printf(&a, "%lld", (long long)t->rv)));
 	if (!old || !json_equal(old, now)) {
 		t->rv = ++s->next;
+		json_put(&a, now, "/metadata/generation", json_new_int(&a, ++t->generation));
 		json_put(&a, now, "/metadata/resourceVersion",
 			 json_new_str(&a, arena_printf(&a, "%lld", (long long)t->rv)));
 		t->now = now;

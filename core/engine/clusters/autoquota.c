@@ -24,8 +24,10 @@ enum {
 
 #define OWNED                                                                                  \
 	"The quota of this ClusterQueue is that of its queue tree, which multikueued writes "  \
-	"(multiKueue.quotaTrees): quota automation leaves it alone. capacityFrom of the tree " \
-	"makes its total the workers' quota."
+	"(multiKueue.quotaTrees): quota automation leaves it alone, also while the tree is "   \
+	"wrong or cannot be expressed, and no program writes it. capacityFrom of the tree "    \
+	"makes its total the workers' quota; with enforcement: Observe quota automation goes " \
+	"on."
 
 #define ORCHESTRATED                                                            \
 	"The quota of this ClusterQueue is that of a DynamicQuotaOrchestrator " \
