@@ -275,24 +275,14 @@ void patience_pause(struct pass *p)
 
 /* --- workers that grow ------------------------------------------------------------------------ */
 
+static struct api_quota_list quotas_of(const struct facts *f)
+{
+	return (struct api_quota_list){.v = f->quotas, .n = f->n_quotas};
+}
+
 static bool has_more(const struct facts *old, const struct facts *now)
 {
-	for (size_t i = 0; i < now->n_quotas; i++) {
-		const struct api_quota *q = &now->quotas[i];
-		int64_t before = 0;
-
-		for (size_t j = 0; j < old->n_quotas; j++) {
-			const struct api_quota *o = &old->quotas[j];
-
-			if (str_eq(o->flavor, q->flavor) && str_eq(o->resource, q->resource)) {
-				before = o->nominal;
-			}
-		}
-		if (q->nominal > before) {
-			return true;
-		}
-	}
-	return false;
+	return api_quotas_grew(quotas_of(old), quotas_of(now));
 }
 
 void patience_saw(struct engine *e, const struct table *t, const struct facts *old,
