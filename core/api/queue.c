@@ -123,7 +123,20 @@ static const struct api_quota *find(struct finder *f, const struct api_quota *q)
 	return at ? *at : NULL;
 }
 
-bool api_quotas_grew(struct api_quota_list old, struct api_quota_list now)
+typedef int64_t amount_fn(const struct api_quota *q);
+
+static int64_t nominal_of(const struct api_quota *q)
+{
+	return q->nominal;
+}
+
+static int64_t free_of(const struct api_quota *q)
+{
+	return api_add(q->nominal, -q->used);
+}
+
+/* What was not there before had nothing. */
+static bool is_any_more(struct api_quota_list old, struct api_quota_list now, amount_fn *amount)
 {
 	struct finder f;
 
@@ -133,9 +146,19 @@ bool api_quotas_grew(struct api_quota_list old, struct api_quota_list now)
 	for (size_t i = 0; i < now.n; i++) {
 		const struct api_quota *before = find(&f, &now.v[i]);
 
-		if (now.v[i].nominal > (before ? before->nominal : 0)) {
+		if (amount(&now.v[i]) > (before ? amount(before) : 0)) {
 			return true;
 		}
 	}
 	return false;
+}
+
+bool api_quotas_grew(struct api_quota_list old, struct api_quota_list now)
+{
+	return is_any_more(old, now, nominal_of);
+}
+
+bool api_quotas_freed(struct api_quota_list old, struct api_quota_list now)
+{
+	return is_any_more(old, now, free_of);
 }

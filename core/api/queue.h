@@ -36,5 +36,7 @@ struct api_quota_list {
 };
 /* Has 'now' a resource in a flavor of which 'old' has less nominal quota, or none? */
 bool api_quotas_grew(struct api_quota_list old, struct api_quota_list now);
+/* Has 'now' one of which more is free: nominal quota less use? */
+bool api_quotas_freed(struct api_quota_list old, struct api_quota_list now);
 
 #endif

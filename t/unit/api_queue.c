@@ -24,8 +24,8 @@ static struct api_quota_list list(const struct api_quota *v, size_t n)
 
 static struct api_quota quota(const char *flavor, const char *resource, int64_t nominal)
 {
-	return (struct api_quota){.flavor = str_of(flavor), .resource = str_of(resource),
-				  .nominal = nominal};
+	return (struct api_quota){
+		.flavor = str_of(flavor), .resource = str_of(resource), .nominal = nominal};
 }
 
 static void grows(void)
@@ -50,7 +50,25 @@ static void grows(void)
 	ok(api_quotas_grew(list(old, 3), list(other, 2)), "a flavor that is new");
 	ok(!api_quotas_grew(list(old, 3), list(none, 1)), "... without quota is no growth");
 	ok(api_quotas_grew(list(NULL, 0), list(old, 3)), "the first quotas");
-	ok(!api_quotas_grew(list(old, 1), list(turned, 1)), "a flavor without quota in place of one");
+	ok(!api_quotas_grew(list(old, 1), list(turned, 1)),
+	   "a flavor without quota in place of one");
+}
+
+static void frees(void)
+{
+	struct api_quota old[] = {quota("a", "cpu", 4), quota("b", "cpu", 4)};
+	struct api_quota now[] = {quota("a", "cpu", 4), quota("b", "cpu", 4)};
+
+	old[1].used = now[1].used = 3;
+	ok(!api_quotas_freed(list(old, 2), list(now, 2)), "the same use");
+	now[0].used = 1;
+	ok(!api_quotas_freed(list(old, 2), list(now, 2)), "more use of one");
+	now[1].used = 2;
+	ok(api_quotas_freed(list(old, 2), list(now, 2)), "... and less of another");
+	now[1].nominal = 3;
+	ok(!api_quotas_freed(list(old, 2), list(now, 2)), "... whose quota fell as much");
+	now[1].used = INT64_MIN + 1;
+	ok(api_quotas_freed(list(old, 2), list(now, 2)), "use that no queue has overflows nothing");
 }
 
 /* As many quotas as are read, of which the last is asked for first. */
@@ -78,6 +96,7 @@ static void costs(void)
 int main(void)
 {
 	grows();
+	frees();
 	costs();
 	return done_testing();
 }

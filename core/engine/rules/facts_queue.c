@@ -18,9 +18,9 @@ bool facts_are_wanted(const struct engine *e, int dispatcher)
 	return d && (d->d->flags & MK_WANTS_FACTS);
 }
 
-static const struct table *queue_table(const struct clone *k, uint16_t kind)
+static const struct table *queue_table(const struct cluster *c, uint16_t kind)
 {
-	const struct table *t = k->c->tables[kind];
+	const struct table *t = c->tables[kind];
 
 	return t && t->synced && t->service == SERVICE_YES ? t : NULL;
 }
@@ -100,11 +100,11 @@ static struct json *flavors_of(struct arena *a, const struct table *cqs, const s
 	return list;
 }
 
-const struct record *facts_queue_record(const struct pass *p, const struct clone *k,
+const struct record *facts_queue_record(const struct pass *p, const struct cluster *c,
 					mk_str local_queue)
 {
-	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
-	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
+	const struct table *lqs = queue_table(c, KIND_LOCAL_QUEUE);
+	const struct table *cqs = queue_table(c, KIND_CLUSTER_QUEUE);
 	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
 
 	return lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
@@ -113,7 +113,7 @@ const struct record *facts_queue_record(const struct pass *p, const struct clone
 struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str local_queue)
 {
 	struct arena *a = &p->e->scratch;
-	const struct record *cq = facts_queue_record(p, k, local_queue);
+	const struct record *cq = facts_queue_record(p, k->c, local_queue);
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
 	int64_t age = k->c->own.lost_at == INT64_MAX ? 0 : p->e->now - k->c->own.lost_at;
 	struct json *facts, *queue;

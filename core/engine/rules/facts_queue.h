@@ -15,10 +15,10 @@ bool facts_are_wanted(const struct engine *e, int dispatcher);
  */
 bool facts_awaited(struct pass *p);
 /*
- * The ClusterQueue on the clone's cluster that a Workload of 'local_queue' waits in; NULL: not
+ * The ClusterQueue on the cluster that a Workload of 'local_queue' waits in; NULL: not
  * known.
  */
-const struct record *facts_queue_record(const struct pass *p, const struct clone *k,
+const struct record *facts_queue_record(const struct pass *p, const struct cluster *c,
 					mk_str local_queue);
 /* Adds {"name", "amount"} to 'list'. */
 void facts_add_amount(struct arena *a, struct json *list, mk_str name, int64_t amount);
