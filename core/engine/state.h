@@ -45,6 +45,7 @@
  *     patience  quota given back             vacancy     room as jobs end
  *     rest      clusters left out            fault       plugins that fail
  *     field     a part of a large fleet      unplaceable what fits nowhere
+ *     card      parts of questions
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */
@@ -133,6 +134,9 @@ struct cluster {
 	/* clusters/source.c */
 	bool wanted;     /* OP_CONNECT was sent */
 	bool by_profile; /* counted in the users of the manager's ClusterProfiles */
+
+	/* rules/card.c; NULL: none yet */
+	struct card *card;
 
 	/* clusters/watches.c */
 	bool glance; /* jobs without clones are to be looked for, see watches_glance */

@@ -73,17 +73,26 @@ static struct json *cluster_list(struct pass *p, mk_str queue, bool places)
 	struct clone *k = asked_about(p, 0);
 
 	for (size_t i = 1; k; k = asked_about(p, i++)) {
+		const struct record *cq = k->c->tables[KIND_WORKLOAD] && queue.n > 0
+						  ? facts_queue_record(p, k->c, queue)
+						  : NULL;
+		const struct card *card = card_of(p->e, k->c, cq);
 		struct json *o = json_new_obj(a);
+		bool connected =
+			p->is_external ? seems_connected(p, k) : nominate_is_connected(p, k);
 
-		json_set_str(a, o, "name", str_of(k->c->name));
-		json_set_bool(a, o, "connected",
-			      p->is_external ? seems_connected(p, k) : nominate_is_connected(p, k));
-		json_set_bool(a, o, "nominated", nominate_has(p, str_of(k->c->name)));
-		if (queue.n > 0) {
-			json_set(a, o, STR("facts"), facts_of_cluster(p, k, queue));
+		if (!card) {
+			break; /* out of memory */
+		}
+		json_append_lit(a, o, STR("name"), json_share(a, card->name));
+		json_append_lit(a, o, STR("connected"), json_new_bool(a, connected));
+		json_append_lit(a, o, STR("nominated"),
+				json_new_bool(a, nominate_has(p, str_of(k->c->name))));
+		if (cq) {
+			json_append_lit(a, o, STR("facts"), facts_of_cluster(p, k, cq, card));
 		}
 		if (places) {
-			places_of_cluster(p, k, o);
+			places_of_cluster(p, k, card, o);
 		}
 		json_add(a, list, o);
 	}
