@@ -37,11 +37,11 @@ struct queue {
 	bool preempts;
 	int64_t assumed[PLACEMENT_REQUESTS]; /* that no flavor before has taken */
 	int64_t top[PLACEMENT_REQUESTS];     /* what the largest flavor could have */
-	bool covered[PLACEMENT_REQUESTS];
 	size_t group[PLACEMENT_REQUESTS];    /* whose resource it is */
 	struct room all[PLACEMENT_REQUESTS]; /* of the flavors together */
 	struct room one[PLACEMENT_REQUESTS]; /* of the flavor that is looked at */
 	struct best best[PLACEMENT_GROUPS];
+	size_t n_groups; /* of these that flavors name */
 };
 
 int64_t placement_add(int64_t a, int64_t b)
@@ -219,6 +219,7 @@ static void look_at_flavor(struct queue *q, mk_val flavor)
 	if (group < 0 || group >= PLACEMENT_GROUPS) {
 		return;
 	}
+	q->n_groups = (size_t)group < q->n_groups ? q->n_groups : (size_t)group + 1;
 	for (size_t i = 0; i < q->x->n_requests; i++) {
 		q->one[i] = (struct room){0};
 	}
@@ -249,7 +250,7 @@ static void pool(struct queue *q, struct placement_place *p)
 			fit[q->group[i]] = f < fit[q->group[i]] ? f : fit[q->group[i]];
 		}
 	}
-	for (size_t g = 0; g < PLACEMENT_GROUPS; g++) {
+	for (size_t g = 0; g < q->n_groups; g++) {
 		if (q->best[g].asked && fit[g] > q->best[g].fit) {
 			q->best[g].fit = fit[g];
 			q->best[g].left = 0;
@@ -298,7 +299,7 @@ static void total(struct queue *q, struct placement_place *p)
 
 	p->fit = FIT_FREE;
 	p->left = INT64_MAX;
-	for (size_t g = 0; g < PLACEMENT_GROUPS; g++) {
+	for (size_t g = 0; g < q->n_groups; g++) {
 		const struct best *b = &q->best[g];
 
 		if (!b->asked) {
@@ -356,7 +357,7 @@ static void read_cost(const struct queue *q, mk_str list, struct placement_place
 			p->bad_cost = true;
 			return;
 		}
-		for (size_t g = 0; is && g < PLACEMENT_GROUPS; g++) {
+		for (size_t g = 0; is && g < q->n_groups; g++) {
 			chosen |=
 				q->best[g].asked && mk_same(q->best[g].flavor, placement_trim(key));
 		}
