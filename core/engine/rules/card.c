@@ -3,6 +3,7 @@
 #include "core/engine/rules/card.h"
 
 #include "core/api/amount.h"
+#include "core/api/selector.h"
 #include "core/base/alloc.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/store/cohort.h"
@@ -44,14 +45,10 @@ static struct json *pairs(struct arena *a, const mk_str *v, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		struct json *o = json_new_obj(a);
-		size_t end = 0;
+		mk_str value, name = api_label_name(v[i], &value);
 
-		while (end < v[i].n && v[i].p[end] != '=') {
-			end++;
-		}
-		json_append_lit(a, o, STR("name"), json_new_str(a, str_sub(v[i], 0, end)));
-		json_append_lit(a, o, STR("value"),
-				json_new_str(a, str_sub(v[i], end + 1, v[i].n)));
+		json_append_lit(a, o, STR("name"), json_new_str(a, name));
+		json_append_lit(a, o, STR("value"), json_new_str(a, value));
 		json_add(a, list, o);
 	}
 	return list;
