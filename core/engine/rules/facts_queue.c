@@ -9,14 +9,6 @@
 
 enum { AWAIT_MS = 5000 };
 
-bool facts_are_wanted(const struct engine *e, int dispatcher)
-{
-	const struct plug_dispatcher *d =
-		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
-
-	return d && (d->d->flags & MK_WANTS_FACTS);
-}
-
 static const struct table *queue_table(const struct cluster *c, uint16_t kind)
 {
 	const struct table *t = c->tables[kind];

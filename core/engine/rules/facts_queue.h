@@ -8,8 +8,6 @@
 #include "core/engine/rules/card.h"
 #include "core/engine/rules/pass.h"
 
-/* Does the dispatcher ask for facts? 'dispatcher' is an index in plug; -1 none. */
-bool facts_are_wanted(const struct engine *e, int dispatcher);
 /*
  * Opens the watches that facts need. True: their lists are under way; the pass comes again when
  * they are complete.

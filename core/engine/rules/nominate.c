@@ -109,6 +109,14 @@ mk_str nominate_dispatcher_of(const struct engine *e, const struct record *check
 						    : e->o.dispatcher;
 }
 
+bool nominate_wants(const struct engine *e, int dispatcher, uint32_t flag)
+{
+	const struct plug_dispatcher *d =
+		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
+
+	return d && (d->d->flags & flag);
+}
+
 static const struct record *check_record(const struct pass *p)
 {
 	return manager_named(p->e, KIND_CHECK, p->f->checks[p->check]);
@@ -238,8 +246,8 @@ static enum mk_code put_question(struct pass *p, mk_str name, const struct json 
 {
 	struct engine *e = p->e;
 	const struct record *check = check_record(p);
-	bool facts = facts_are_wanted(e, p->dispatcher);
-	bool places = places_are_wanted(e, p->dispatcher);
+	bool facts = nominate_wants(e, p->dispatcher, MK_WANTS_FACTS);
+	bool places = nominate_wants(e, p->dispatcher, MK_WANTS_PLACES);
 	struct plug_question q = {
 		.name = name,
 		.config_name = p->config->name,
@@ -314,7 +322,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	}
 	wl = pass_workload(p);
 	if (!wl || e->no_memory || (!p->is_external && is_asked_too_early(p)) ||
-	    (facts_are_wanted(e, p->dispatcher) && facts_awaited(p))) {
+	    (nominate_wants(e, p->dispatcher, MK_WANTS_FACTS) && facts_awaited(p))) {
 		return;
 	}
 	code = put_question(p, name, wl, &got, &err);

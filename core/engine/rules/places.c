@@ -266,14 +266,6 @@ void places_failed(struct pass *p)
 
 /* --- what dispatchers are told ---------------------------------------------------------------- */
 
-bool places_are_wanted(const struct engine *e, int dispatcher)
-{
-	const struct plug_dispatcher *d =
-		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
-
-	return d && (d->d->flags & MK_WANTS_PLACES);
-}
-
 static struct json *clone_of(struct pass *p, const struct clone *k)
 {
 	struct arena *a = &p->e->scratch;

@@ -11,8 +11,6 @@
 #include "core/engine/rules/card.h"
 #include "core/engine/rules/pass.h"
 
-/* Does the dispatcher ask for places? 'dispatcher' is an index in plug; -1 none. */
-bool places_are_wanted(const struct engine *e, int dispatcher);
 /*
  * Adds to 'o', in the scratch arena, what the clone's cluster is for the Workload; 'card' is that
  * of the cluster.
