@@ -127,6 +127,9 @@ static mk_str untolerated(const struct placement *x, mk_str taints)
 {
 	mk_str taint;
 
+	if (taints.n > PLACEMENT_TEXT) {
+		return taints; /* as one that nothing tolerates */
+	}
 	while (placement_next_item(&taints, &taint)) {
 		if (!is_tolerated(x->s.tolerates[0], taint) &&
 		    !is_tolerated(x->s.tolerates[1], taint)) {
@@ -290,5 +293,6 @@ void placement_look(struct placement *x)
 	for (x->n = 0; x->n < n && x->n < x->max; x->n++) {
 		look_at(x, x->c->host->at(x->c, x->d->clusters, x->n), &x->p[x->n]);
 	}
+	x->n_beyond = n - x->n;
 	hold_overflow(x);
 }

@@ -347,6 +347,10 @@ static void read_cost(const struct queue *q, mk_str list, struct placement_place
 	int64_t sum = 0, found = 0, price;
 	mk_str item;
 
+	if (list.n > PLACEMENT_TEXT) {
+		p->bad_cost = true;
+		return;
+	}
 	while (placement_next_item(&list, &item)) {
 		const char *is = memchr(item.p, '=', item.n);
 		mk_str key = {item.p, is ? (size_t)(is - item.p) : 0};
