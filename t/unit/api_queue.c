@@ -93,10 +93,55 @@ static void costs(void)
 	ok(api_quotas_grew(list(old, N), list(now, N)), "... and one that grew is found");
 }
 
+/* A ClusterQueue whose status has flavors in the opposite order of its spec, and many others. */
+static void reads(void)
+{
+	struct json *obj = NULL;
+	struct api_quota *v;
+	struct arena a;
+	struct buf b;
+	uint32_t n;
+	bool right = true;
+
+	arena_init(&a, 0);
+	buf_init(&b, 1 << 22);
+	buf_printf(&b, "{\"spec\":{\"resourceGroups\":[{\"flavors\":[");
+	for (int i = 0; i < N; i++) {
+		buf_printf(&b,
+			   "%s{\"name\":\"f%d\",\"resources\":[{\"name\":\"pods\","
+			   "\"nominalQuota\":\"9000\"}]}",
+			   i > 0 ? "," : "", i);
+	}
+	buf_printf(&b, "]}]},\"status\":{\"flavorsReservation\":[");
+	for (int i = N; i-- > 0;) {
+		buf_printf(&b,
+			   "{\"name\":\"f%d\",\"resources\":[{\"name\":\"pods\",\"total\":"
+			   "\"%d\"}]},",
+			   i, i);
+	}
+	for (int i = 0; i < 20000; i++) {
+		buf_printf(&b, "%s{\"name\":\"x%d\"}", i > 0 ? "," : "", i);
+	}
+	buf_printf(&b, "]}}");
+	(void)json_parse(&a, buf_str(&b), &obj, NULL);
+	compared = 0;
+	v = api_quotas(&a, obj, &n);
+	is_int(n, N, "as many quotas as are read, of a hostile status");
+	for (uint32_t i = 0; v && i < n; i++) {
+		right = right && v[i].used == i && v[i].nominal == 9000;
+	}
+	ok(v && right, "... each with its own use");
+	ok(compared <= (size_t)N * 30, "... found without a look at each for each");
+	printf("# %zu comparisons\n", compared);
+	buf_done(&b);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	grows();
 	frees();
 	costs();
+	reads();
 	return done_testing();
 }
