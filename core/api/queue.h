@@ -36,4 +36,14 @@ bool api_is_orchestrated(const struct json *obj);
  */
 struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *ret_n);
 
+/* Quotas of one object. Of two of the same resource in the same flavor only one is found. */
+struct api_quota_list {
+	const struct api_quota *v;
+	size_t n; /* at most API_QUOTAS_MAX */
+};
+/* Has 'now' a resource in a flavor of which 'old' has less nominal quota, or none? */
+bool api_quotas_grew(struct api_quota_list old, struct api_quota_list now);
+/* Has 'now' one of which more is free: nominal quota less use? */
+bool api_quotas_freed(struct api_quota_list old, struct api_quota_list now);
+
 #endif

@@ -327,6 +327,17 @@ void json_append(struct arena *a, struct json *obj, mk_str key, struct json *v)
 	}
 }
 
+void json_append_lit(struct arena *a, struct json *obj, mk_str key, struct json *v)
+{
+	yyjson_mut_val *k = v && json_type(obj) == JSON_OBJ ? arena_alloc_raw(a, sizeof(*k)) : NULL;
+
+	if (k != NULL) {
+		val_set(k, YYJSON_TYPE_STR, key.n);
+		k->uni.str = key.p;
+		append_key(val_of(obj), k, val_of(v));
+	}
+}
+
 void json_set_str(struct arena *a, struct json *obj, const char *key, mk_str s)
 {
 	struct json *v = json_new_str(a, s);

@@ -152,6 +152,8 @@ void json_set(struct arena *a, struct json *obj, mk_str key, struct json *v);
  * adds nothing.
  */
 void json_append(struct arena *a, struct json *obj, mk_str key, struct json *v);
+/* The same for a key that lives as long as 'a', such as a literal: it is not copied. */
+void json_append_lit(struct arena *a, struct json *obj, mk_str key, struct json *v);
 void json_set_str(struct arena *a, struct json *obj, const char *key, mk_str s);
 void json_set_int(struct arena *a, struct json *obj, const char *key, int64_t i);
 void json_set_bool(struct arena *a, struct json *obj, const char *key, bool b);

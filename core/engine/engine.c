@@ -15,8 +15,8 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
-#include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/gc.h"
+#include "core/engine/rules/nominate.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/rules/tally.h"
 #include "core/engine/rules/workload.h"
@@ -86,7 +86,8 @@ struct engine *engine_new(const struct engine_options *o, struct mk_err *err)
 	clusters[0] = manager;
 	e->clusters = clusters;
 	e->n_clusters = 1;
-	e->facts_wanted = facts_are_wanted(e, plug_find_dispatcher(o->plug, o->dispatcher));
+	e->facts_wanted =
+		nominate_wants(e, plug_find_dispatcher(o->plug, o->dispatcher), MK_WANTS_FACTS);
 	if (!find_dispatcher(o, err)) {
 		engine_free(e);
 		return NULL;

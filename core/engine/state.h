@@ -42,9 +42,10 @@
  *     gates     preemption in turns          priority    changed priorities
  *     cordon    clusters taken out           wall       what may leave
  *     topology  delayed topology requests    lost        when to stop waiting
- *     patience  quota given back          unplaceable  what fits nowhere
+ *     patience  quota given back             vacancy     room as jobs end
  *     rest      clusters left out            fault       plugins that fail
- *     field     a part of a large fleet
+ *     field     a part of a large fleet      unplaceable what fits nowhere
+ *     card      parts of questions
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */
@@ -90,6 +91,10 @@ struct lasting {
 
 	/* rules/patience.c */
 	int64_t grew_at; /* wall ms when it could take more than before; 0 not yet */
+	/* rules/vacancy.c */
+	int64_t freed_at; /* wall ms when a queue there got room; 0 not yet */
+	int64_t offer_at; /* monotonic ms since when ... */
+	unsigned offered; /* ... so many pauses ended for its room */
 
 	/* rules/alias.c */
 	bool shared;  /* another cluster leads to the same server */
@@ -130,6 +135,9 @@ struct cluster {
 	bool wanted;     /* OP_CONNECT was sent */
 	bool by_profile; /* counted in the users of the manager's ClusterProfiles */
 
+	/* rules/card.c; NULL: none yet */
+	struct card *card;
+
 	/* clusters/watches.c */
 	bool glance; /* jobs without clones are to be looked for, see watches_glance */
 
@@ -159,6 +167,7 @@ struct cluster {
 struct check {
 	struct queue_item item;
 	struct list_node waits; /* workloads that any cluster of its config may concern */
+	struct list_node rests; /* ... and that rest: rules/vacancy.c */
 	uint64_t wrong_said;    /* hash of what an Event has told of its annotations */
 	char *name;
 	struct overlay *overlay; /* clusters/overlay.c; NULL none yet */

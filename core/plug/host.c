@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/plug/host.h"
 
-enum { FIRST_TABLE = 256, KEEP_TABLE = 64 * 1024, CLOCK_EVERY = 64 };
+enum { FIRST_TABLE = 256, KEEP_TABLE = 64 * 1024 };
 
 /*
  * Leaves out what is no UTF-8: a plugin's bytes, or a letter that was cut in two. It goes into logs
@@ -72,20 +72,13 @@ static void check_time(struct host_call *c)
 	}
 }
 
-/* The host's object of a call, or NULL when the function must answer absent. */
-struct host_call *host_enter(mk_call *call)
+struct host_call *host_enter_checked(struct host_call *c)
 {
-	struct host_call *c = (struct host_call *)(void *)call;
-
-	if (c->failed) {
-		return NULL;
-	}
-	c->calls++;
 	if (c->calls > c->plug->limits.hard_calls) {
 		host_fail(c, "host calls: expected at most %llu, found more",
 			  (unsigned long long)c->plug->limits.hard_calls);
 	}
-	if (c->calls % CLOCK_EVERY == 0) {
+	if (c->calls % HOST_CLOCK_EVERY == 0) {
 		check_time(c);
 	}
 	return c->failed ? NULL : c;
@@ -123,26 +116,13 @@ mk_val host_add(struct host_call *c, struct json *v, size_t depth, unsigned flag
 	if (!v || (c->n == c->size && !grow(c))) {
 		return (mk_val){0};
 	}
-	c->vals[c->n++] = (struct host_val){v, (uint16_t)depth, (uint16_t)flags};
-	return (mk_val){(uint64_t)c->generation << 32 | c->n};
+	return host_push(c, v, depth, flags);
 }
 
-/*
- * The entry of a handle; NULL for absent, and for a handle that is none of this call (which fails
- * the call).
- */
-struct host_val *host_find(struct host_call *c, mk_val v)
+struct host_val *host_stranger(struct host_call *c)
 {
-	uint64_t index = v.h & UINT32_MAX;
-
-	if (v.h == 0) {
-		return NULL;
-	}
-	if (v.h >> 32 != c->generation || index == 0 || index > c->n) {
-		host_fail(c, "value: expected one of this call, found another");
-		return NULL;
-	}
-	return &c->vals[index - 1];
+	host_fail(c, "value: expected one of this call, found another");
+	return NULL;
 }
 
 struct host_size host_measure(const struct json *v)

@@ -14,6 +14,15 @@ enum { HOST_WRITABLE = 1, HOST_ROOT = 2 };
 /* Soft budgets that a call went over. */
 enum { HOST_OVER_TIME = 1, HOST_OVER_BYTES = 2, HOST_OVER_CALLS = 4 };
 
+enum { HOST_WALKS = 8, HOST_CLOCK_EVERY = 64 };
+
+/* How far an array is walked. */
+struct host_walk {
+	const struct json *of;
+	struct json_iter it;
+	size_t next;
+};
+
 /* What a handle stands for. */
 struct host_val {
 	struct json *v;
@@ -36,10 +45,11 @@ struct host_call {
 	mk_str said;
 	bool failed, no_memory;
 	char why[256];
-	/* the place of the last 'at', so that walking an array is not quadratic */
-	const struct json *walk_of;
-	struct json_iter walk;
-	size_t walk_next;
+	/*
+	 * The places of the last 'at', so that walking an array is not quadratic: one for each
+	 * depth below a root, since arrays within the elements of another are walked in between.
+	 */
+	struct host_walk walks[HOST_WALKS];
 };
 
 /*
@@ -70,14 +80,49 @@ void host_end(struct host_call *c);
 void host_fail(struct host_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * For host_calls.c. host_enter: the host's object of a call, counted; NULL when the function must
- * answer absent. host_find: the entry of a handle; NULL for absent, and for a handle that is none
- * of this call (which fails the call). host_add: a new handle for 'v', 'depth' below its root.
- * host_has_room: would 'more' bytes stay within the budget?
+ * For host_calls.c, whose functions are called a hundred times for each cluster of a question: what
+ * nearly every call takes is inline.
  */
-struct host_call *host_enter(mk_call *call);
-struct host_val *host_find(struct host_call *c, mk_val v);
+/* host_enter, when limits are to be looked at. */
+struct host_call *host_enter_checked(struct host_call *c);
+/* The host's object of a call, counted; NULL when the function must answer absent. */
+static inline struct host_call *host_enter(mk_call *call)
+{
+	struct host_call *c = (struct host_call *)(void *)call;
+
+	if (c->failed) {
+		return NULL;
+	}
+	c->calls++;
+	if (c->calls % HOST_CLOCK_EVERY == 0 || c->calls > c->plug->limits.hard_calls) {
+		return host_enter_checked(c);
+	}
+	return c;
+}
+/* Fails the call for a handle that is none of it; NULL. */
+struct host_val *host_stranger(struct host_call *c);
+/* The entry of a handle; NULL for absent, and for a handle that is none of this call. */
+static inline struct host_val *host_find(struct host_call *c, mk_val v)
+{
+	uint64_t index = v.h & UINT32_MAX;
+
+	if (v.h == 0) {
+		return NULL;
+	}
+	if (v.h >> 32 != c->generation || index == 0 || index > c->n) {
+		return host_stranger(c);
+	}
+	return &c->vals[index - 1];
+}
+/* A new handle for 'v', 'depth' below its root, where the table has room. */
+static inline mk_val host_push(struct host_call *c, struct json *v, size_t depth, unsigned flags)
+{
+	c->vals[c->n++] = (struct host_val){v, (uint16_t)depth, (uint16_t)flags};
+	return (mk_val){(uint64_t)c->generation << 32 | c->n};
+}
+/* The same, and the table grows; absent: 'v' is NULL, or out of memory. */
 mk_val host_add(struct host_call *c, struct json *v, size_t depth, unsigned flags);
+/* Would 'more' bytes stay within the budget? */
 bool host_has_room(struct host_call *c, size_t more);
 void host_no_memory(struct host_call *c);
 

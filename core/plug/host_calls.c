@@ -55,13 +55,37 @@ static int host_type(mk_call *call, mk_val v)
 	return MK_ABSENT;
 }
 
+/* A pointer to a member, whose name has no escapes: the name. {NULL, 0}: it is none. */
+static mk_str plain_member(const struct host_call *c, const char *pointer)
+{
+	size_t n = 0;
+
+	if (!pointer || pointer[0] != '/') {
+		return STR_NONE;
+	}
+	while (pointer[n + 1] != '\0' && pointer[n + 1] != '/' && pointer[n + 1] != '~') {
+		n++;
+	}
+	return pointer[n + 1] == '\0' && n < c->plug->limits.pointer_bytes
+		       ? (mk_str){pointer + 1, n}
+		       : STR_NONE;
+}
+
 static mk_val host_get(mk_call *call, mk_val v, const char *pointer)
 {
 	struct host_call *c = host_enter(call);
 	struct host_val *hv = c ? host_find(c, v) : NULL;
+	mk_str member = STR_NONE;
 
 	if (!c) {
 		return (mk_val){0};
+	}
+	if (hv && json_type(hv->v) == JSON_OBJ) {
+		member = plain_member(c, pointer);
+	}
+	if (member.p) {
+		return host_add(c, json_getn(hv->v, member), hv->depth + 1u,
+				hv->flags & HOST_WRITABLE);
 	}
 	int tokens = pointer_tokens(pointer, c->plug->limits.pointer_bytes);
 
@@ -86,22 +110,22 @@ static size_t host_len(mk_call *call, mk_val v)
 }
 
 /* Walks on from the last element asked for when that is on the way, or is the one. */
-static struct json *element(struct host_call *c, const struct json *arr, size_t i)
+static struct json *element(struct host_walk *w, const struct json *arr, size_t i)
 {
-	if (c->walk_of == arr && c->walk_next > 0 && i == c->walk_next - 1) {
-		return c->walk.val;
+	if (w->of == arr && w->next > 0 && i == w->next - 1) {
+		return w->it.val;
 	}
-	if (c->walk_of != arr || i < c->walk_next) {
-		c->walk_of = arr;
-		c->walk = json_iter(arr);
-		c->walk_next = 0;
+	if (w->of != arr || i < w->next) {
+		w->of = arr;
+		w->it = json_iter(arr);
+		w->next = 0;
 	}
-	while (json_next(&c->walk)) {
-		if (c->walk_next++ == i) {
-			return c->walk.val;
+	while (json_next(&w->it)) {
+		if (w->next++ == i) {
+			return w->it.val;
 		}
 	}
-	c->walk_of = NULL;
+	w->of = NULL;
 	return NULL;
 }
 
@@ -113,7 +137,8 @@ static mk_val host_at(mk_call *call, mk_val v, size_t i)
 	if (!hv || json_type(hv->v) != JSON_ARR || i >= json_len(hv->v)) {
 		return (mk_val){0};
 	}
-	return host_add(c, element(c, hv->v, i), hv->depth + 1u, hv->flags & HOST_WRITABLE);
+	return host_add(c, element(&c->walks[hv->depth % HOST_WALKS], hv->v, i), hv->depth + 1u,
+			hv->flags & HOST_WRITABLE);
 }
 
 static int host_str(mk_call *call, mk_val v, mk_str *out)
@@ -267,7 +292,7 @@ static void host_set(mk_call *call, mk_val draft, const char *pointer, mk_val v)
 			  src ? "a part of one" : "an absent value");
 		return;
 	}
-	c->walk_of = NULL;
+	memset(c->walks, 0, sizeof(c->walks));
 	if (!src) {
 		if (json_at(dst->v, pointer)) {
 			put(c, dst, pointer, NULL);

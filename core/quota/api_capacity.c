@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capacityFrom: whose quota adds up to the total of a tree; see struct api_capacity. */
+#include "core/api/selector.h"
 #include "core/base/timefmt.h"
 #include "core/quota/api_read.h"
 
@@ -211,27 +212,12 @@ mk_str api_capacity_flavor(const struct api_capacity *c, mk_str flavor)
 	return mapped.n > 0 ? mapped : flavor;
 }
 
-/* The value of label 'key'; false: there is none. */
-static bool label_of(const mk_str *labels, size_t n, mk_str key, mk_str *ret)
-{
-	for (size_t i = 0; i < n; i++) {
-		mk_str value = labels[i];
-		mk_str name;
-
-		if (str_split(&value, '=', &name) && str_eq(name, key)) {
-			*ret = value;
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool meets(const struct json *one, const mk_str *labels, size_t n)
 {
 	mk_str verb = json_str(json_get(one, "operator"));
 	struct json_iter it = json_iter(json_get(one, "values"));
 	mk_str value = STR("");
-	bool there = label_of(labels, n, json_str(json_get(one, "key")), &value);
+	bool there = api_label_find(labels, n, json_str(json_get(one, "key")), &value);
 	bool among = false;
 
 	while (json_next(&it)) {
@@ -249,7 +235,8 @@ bool api_capacity_selects(const struct json *selector, const mk_str *labels, siz
 	mk_str value;
 
 	while (json_next(&it)) {
-		if (!label_of(labels, n, it.key, &value) || !str_eq(json_str(it.val), value)) {
+		if (!api_label_find(labels, n, it.key, &value) ||
+		    !str_eq(json_str(it.val), value)) {
 			return false;
 		}
 	}

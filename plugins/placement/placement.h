@@ -22,7 +22,7 @@ enum {
 	PLACEMENT_REQUESTS = 64, /* resources that a Workload asks for */
 	PLACEMENT_HOLD = 10,   /* rounds for a clone with quota, or for which others are evicted */
 	PLACEMENT_GROUPS = 16, /* resource groups of a queue */
-	PLACEMENT_TEXT = 1024, /* bytes of an annotation of the job */
+	PLACEMENT_TEXT = 1024, /* bytes of an annotation, or of a text of the section */
 	PLACEMENT_NEEDS = 16,  /* requirements of one selector */
 	PLACEMENT_FULL = 1000  /* the whole of a share, and the largest weight */
 };
@@ -86,6 +86,7 @@ struct placement_settings {
 	bool needs_labels; /* of clusters: a selector or spreadBy asks for them */
 	mk_str spread_by;
 	mk_str tolerates[2];
+	bool long_tolerates[2]; /* ... is too long, and tolerates nothing */
 	struct placement_rule requires[2], prefers[2], overflow;
 };
 
@@ -118,6 +119,7 @@ struct placement_place {
 	int64_t pack;     /* how little is left of the resources, 0 to 1000 */
 	int64_t load;     /* thousandths of what the queue has that are taken */
 	int64_t pending, waiting, running, failures, group;
+	int64_t crowd;      /* our clones here and where 'spread' is the same */
 	int64_t cost;       /* thousandths; -1 not known */
 	int64_t met, needs; /* of what the Workload prefers */
 	bool ran;
@@ -135,6 +137,7 @@ struct placement {
 	bool may_shrink;    /* a pod set may start with fewer pods */
 	struct placement_place *p;
 	size_t n, max;            /* places, and room for them at 'p' */
+	size_t n_beyond;          /* clusters behind these, which are not looked at */
 	int64_t overflow_left_ms; /* until workers for overflow count; 0: they do */
 	/* the list that is made: what stays of the old one, then what is added */
 	size_t n_listed, limit, n_added;

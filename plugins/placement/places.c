@@ -36,15 +36,28 @@ static void read_labels(struct placement *x, mk_val cluster, struct labels *l)
 	}
 }
 
-static mk_str annotation(struct placement *x, mk_val cluster, const char *name)
+/* The annotations of a cluster that count. */
+struct notes {
+	mk_str taints, cost;
+};
+
+static struct notes read_notes(struct placement *x, mk_val cluster)
 {
 	mk_val all = x->c->host->get(x->c, cluster, "/annotations");
-	ptrdiff_t at = mk_find(x->c, all, "/name", mk_lit(name));
+	size_t n = x->c->host->len(x->c, all);
+	struct notes notes = {.taints = {NULL, 0}};
 
-	if (at < 0) {
-		return (mk_str){NULL, 0};
+	for (size_t i = 0; i < n; i++) {
+		mk_val one = x->c->host->at(x->c, all, i);
+		mk_str name = mk_str_at(x->c, one, "/name");
+
+		if (mk_same(name, mk_lit("taints"))) {
+			notes.taints = mk_str_at(x->c, one, "/value");
+		} else if (mk_same(name, mk_lit("cost"))) {
+			notes.cost = mk_str_at(x->c, one, "/value");
+		}
 	}
-	return mk_str_at(x->c, x->c->host->at(x->c, all, (size_t)at), "/value");
+	return notes;
 }
 
 mk_str placement_trim(mk_str s)
@@ -114,6 +127,9 @@ static mk_str untolerated(const struct placement *x, mk_str taints)
 {
 	mk_str taint;
 
+	if (taints.n > PLACEMENT_TEXT) {
+		return taints; /* as one that nothing tolerates */
+	}
 	while (placement_next_item(&taints, &taint)) {
 		if (!is_tolerated(x->s.tolerates[0], taint) &&
 		    !is_tolerated(x->s.tolerates[1], taint)) {
@@ -124,13 +140,14 @@ static mk_str untolerated(const struct placement *x, mk_str taints)
 }
 
 /* What labels and annotations say: constraints that hold until an object is edited. */
-static enum placement_bar bar_of_place(struct placement *x, mk_val cluster,
+static enum placement_bar bar_of_place(struct placement *x, mk_val cluster, mk_str taints,
 				       struct placement_place *p)
 {
-	struct labels l = {.n = 0};
+	struct labels l;
 	const struct placement_settings *s = &x->s;
 	int64_t n = 0, met = 0;
 
+	l.n = 0; /* the rest is large, and not read */
 	if (s->needs_labels) {
 		read_labels(x, cluster, &l);
 	}
@@ -149,7 +166,7 @@ static enum placement_bar bar_of_place(struct placement *x, mk_val cluster,
 	if (met < n) {
 		return BAR_REQUIRES;
 	}
-	p->culprit = untolerated(x, annotation(x, cluster, "taints"));
+	p->culprit = untolerated(x, taints);
 	return p->culprit.n > 0 ? BAR_TAINT : BAR_NONE;
 }
 
@@ -195,7 +212,7 @@ static enum placement_bar bar_of_queue(struct placement *x, mk_val facts, mk_str
 {
 	mk_val queue = x->c->host->get(x->c, facts, "/queue");
 	int64_t age_ms = mk_i64_at(x->c, facts, "/ageMs", INT64_MAX);
-	bool is_known = x->c->host->type(x->c, facts) == MK_OBJ && age_ms <= x->s.max_age_ms;
+	bool is_known = age_ms <= x->s.max_age_ms;
 
 	p->waiting = count(x, facts, "/waiting");
 	placement_room(x, queue, cost, p);
@@ -224,22 +241,22 @@ static enum placement_bar bar_of_queue(struct placement *x, mk_val facts, mk_str
 static void look_at(struct placement *x, mk_val cluster, struct placement_place *p)
 {
 	mk_call *c = x->c;
+	struct notes notes = read_notes(x, cluster);
 	enum placement_bar queue;
 
 	*p = (struct placement_place){.name = mk_str_at(c, cluster, "/name"), .cost = -1};
 	p->connected = c->host->boolean(c, c->host->get(c, cluster, "/connected"));
 	p->nominated = c->host->boolean(c, c->host->get(c, cluster, "/nominated"));
-	p->running = count(x, cluster, "/running");
+	p->running = x->s.weights[W_SPREAD] > 0 ? count(x, cluster, "/running") : 0;
 	p->failures = count(x, cluster, "/failures");
 	p->group = count(x, cluster, "/group");
 	p->ran = mk_i64_at(c, cluster, "/ranMs", -1) >= 0;
 	read_clone(x, cluster, p);
-	p->bar = bar_of_place(x, cluster, p);
+	p->bar = bar_of_place(x, cluster, notes.taints, p);
 	if (p->bar != BAR_NONE && !p->nominated) {
 		return; /* its queue does not matter */
 	}
-	queue = bar_of_queue(x, c->host->get(c, cluster, "/facts"), annotation(x, cluster, "cost"),
-			     p);
+	queue = bar_of_queue(x, c->host->get(c, cluster, "/facts"), notes.cost, p);
 	if (p->bar == BAR_NONE) {
 		p->bar = queue == BAR_NEVER ? BAR_NEVER : !p->connected ? BAR_AWAY : queue;
 	}
@@ -277,5 +294,6 @@ void placement_look(struct placement *x)
 	for (x->n = 0; x->n < n && x->n < x->max; x->n++) {
 		look_at(x, x->c->host->at(x->c, x->d->clusters, x->n), &x->p[x->n]);
 	}
+	x->n_beyond = n - x->n;
 	hold_overflow(x);
 }

@@ -39,11 +39,11 @@ struct queue {
 	bool preempts;
 	int64_t assumed[PLACEMENT_REQUESTS]; /* that no flavor before has taken */
 	int64_t top[PLACEMENT_REQUESTS];     /* what the largest flavor could have */
-	bool covered[PLACEMENT_REQUESTS];
 	size_t group[PLACEMENT_REQUESTS];    /* whose resource it is */
 	struct room all[PLACEMENT_REQUESTS]; /* of the flavors together */
 	struct room one[PLACEMENT_REQUESTS]; /* of the flavor that is looked at */
 	struct best best[PLACEMENT_GROUPS];
+	size_t n_groups; /* of these that flavors name */
 };
 
 int64_t placement_add(int64_t a, int64_t b)
@@ -226,6 +226,7 @@ static void look_at_flavor(struct queue *q, mk_val flavor)
 	if (group < 0 || group >= PLACEMENT_GROUPS) {
 		return;
 	}
+	q->n_groups = (size_t)group < q->n_groups ? q->n_groups : (size_t)group + 1;
 	for (size_t i = 0; i < q->x->n_requests; i++) {
 		q->one[i] = (struct room){0};
 	}
@@ -256,7 +257,7 @@ static void pool(struct queue *q, struct placement_place *p)
 			fit[q->group[i]] = f < fit[q->group[i]] ? f : fit[q->group[i]];
 		}
 	}
-	for (size_t g = 0; g < PLACEMENT_GROUPS; g++) {
+	for (size_t g = 0; g < q->n_groups; g++) {
 		if (q->best[g].asked && fit[g] > q->best[g].fit) {
 			q->best[g].fit = fit[g];
 			q->best[g].left = 0;
@@ -306,7 +307,7 @@ static void total(struct queue *q, struct placement_place *p)
 	p->fit = FIT_FREE;
 	p->idle = true;
 	p->left = INT64_MAX;
-	for (size_t g = 0; g < PLACEMENT_GROUPS; g++) {
+	for (size_t g = 0; g < q->n_groups; g++) {
 		const struct best *b = &q->best[g];
 
 		if (!b->asked) {
@@ -356,6 +357,10 @@ static void read_cost(const struct queue *q, mk_str list, struct placement_place
 	int64_t sum = 0, found = 0, price;
 	mk_str item;
 
+	if (list.n > PLACEMENT_TEXT) {
+		p->bad_cost = true;
+		return;
+	}
 	while (placement_next_item(&list, &item)) {
 		const char *is = memchr(item.p, '=', item.n);
 		mk_str key = {item.p, is ? (size_t)(is - item.p) : 0};
@@ -366,7 +371,7 @@ static void read_cost(const struct queue *q, mk_str list, struct placement_place
 			p->bad_cost = true;
 			return;
 		}
-		for (size_t g = 0; is && g < PLACEMENT_GROUPS; g++) {
+		for (size_t g = 0; is && g < q->n_groups; g++) {
 			chosen |=
 				q->best[g].asked && mk_same(q->best[g].flavor, placement_trim(key));
 		}

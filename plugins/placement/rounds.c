@@ -273,7 +273,7 @@ static bool is_hopeless(const struct placement *x)
 			return false;
 		}
 	}
-	return x->n > 0;
+	return x->n > 0 && x->n_beyond == 0;
 }
 
 static bool is_exhausted(const struct placement *x)
@@ -285,7 +285,21 @@ static bool is_exhausted(const struct placement *x)
 			return false;
 		}
 	}
-	return x->n_listed > 0;
+	return x->n_listed > 0 && x->n_beyond == 0;
+}
+
+/* Those of the list that are not looked at stay. */
+static void keep_beyond(const struct placement *x, mk_pick *pick)
+{
+	mk_call *c = x->c;
+
+	for (size_t i = x->n; i < x->n + x->n_beyond && pick->n < pick->cap; i++) {
+		mk_val cluster = c->host->at(c, x->d->clusters, i);
+
+		if (c->host->boolean(c, c->host->get(c, cluster, "/nominated"))) {
+			pick->index[pick->n++] = (uint32_t)i;
+		}
+	}
 }
 
 static bool answer(const struct placement *x, mk_pick *pick)
@@ -298,6 +312,7 @@ static bool answer(const struct placement *x, mk_pick *pick)
 			pick->index[pick->n++] = (uint32_t)i;
 		}
 	}
+	keep_beyond(x, pick);
 	for (size_t i = 0; i < x->n_added && pick->n < pick->cap; i++) {
 		if (x->p[x->added[i]].is_listed) {
 			pick->index[pick->n++] = (uint32_t)x->added[i];

@@ -48,19 +48,44 @@ static int64_t fit_share(const struct placement_place *p)
 	return 0;
 }
 
-/* Our clones in all places that have the same value of the label 'spreadBy'. */
-static int64_t crowd(const struct placement *x, size_t i)
+enum { SLOTS = 2 * PLACEMENT_MAX };
+
+/* The slot of 'first' for a value of the label 'spreadBy': empty, or of a place that has it. */
+static size_t slot_of(const struct placement *x, const uint16_t *first, mk_str value)
 {
-	int64_t n = 0;
+	uint32_t hash = 2166136261u;
+	size_t slot;
 
-	for (size_t k = 0; k < x->n; k++) {
-		const struct placement_place *p = &x->p[k];
-
-		if (k == i || (x->s.spread_by.n > 0 && mk_same(p->spread, x->p[i].spread))) {
-			n = placement_add(n, placement_add(p->running, p->waiting));
-		}
+	for (size_t i = 0; i < value.n; i++) {
+		hash = (hash ^ (unsigned char)value.p[i]) * 16777619u;
 	}
-	return n;
+	slot = hash % SLOTS;
+	while (first[slot] > 0 && !mk_same(x->p[first[slot] - 1].spread, value)) {
+		slot = (slot + 1) % SLOTS;
+	}
+	return slot;
+}
+
+/* Our clones in all places that have the same value of the label 'spreadBy', or in each. */
+static void count_crowds(struct placement *x)
+{
+	uint16_t first[SLOTS] = {0}; /* the place that counts for its value, from 1 */
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct placement_place *p = &x->p[i];
+		size_t slot = x->s.spread_by.n > 0 ? slot_of(x, first, p->spread) : 0;
+		int64_t here = placement_add(p->running, p->waiting);
+
+		if (x->s.spread_by.n > 0 && first[slot] > 0) {
+			p = &x->p[first[slot] - 1];
+		} else if (x->s.spread_by.n > 0) {
+			first[slot] = (uint16_t)(i + 1);
+		}
+		p->crowd = placement_add(p->crowd, here);
+	}
+	for (size_t i = 0; i < x->n && x->s.spread_by.n > 0; i++) {
+		x->p[i].crowd = x->p[first[slot_of(x, first, x->p[i].spread)] - 1].crowd;
+	}
 }
 
 void placement_score(struct placement *x)
@@ -69,6 +94,9 @@ void placement_score(struct placement *x)
 	const int64_t *w = x->s.weights;
 	int64_t group = 0;
 
+	if (w[W_SPREAD] > 0) {
+		count_crowds(x);
+	}
 	for (size_t i = 0; i < x->n; i++) {
 		struct placement_place *p = &x->p[i];
 
@@ -82,7 +110,7 @@ void placement_score(struct placement *x)
 			widen(&cost, p->cost);
 		}
 		if (w[W_SPREAD] > 0) {
-			widen(&busy, crowd(x, i));
+			widen(&busy, p->crowd);
 		}
 		group = placement_add(group, p->group);
 	}
@@ -104,7 +132,7 @@ void placement_score(struct placement *x)
 		p->score += p->needs > 0 ? w[W_PREFERS] * PLACEMENT_FULL * p->met / p->needs : 0;
 		p->score += group > 0 ? w[W_GROUP] * placement_share(p->group, group) : 0;
 		if (w[W_SPREAD] > 0) {
-			p->score += w[W_SPREAD] * (PLACEMENT_FULL - between(&busy, crowd(x, i)));
+			p->score += w[W_SPREAD] * (PLACEMENT_FULL - between(&busy, p->crowd));
 		}
 	}
 }

@@ -95,9 +95,8 @@ static void read_rules(struct placement *x)
 	s->tolerates[1] = job_says(x, "multikueued.io/tolerates",
 				   "/metadata/annotations/multikueued.io~1tolerates");
 	for (size_t i = 0; i < 2; i++) {
-		if (s->tolerates[i].n > PLACEMENT_TEXT) {
-			s->tolerates[i].n = 0;
-		}
+		s->long_tolerates[i] = s->tolerates[i].n > PLACEMENT_TEXT;
+		s->tolerates[i].n = s->long_tolerates[i] ? 0 : s->tolerates[i].n;
 	}
 }
 

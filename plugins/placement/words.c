@@ -5,7 +5,7 @@
  */
 #include "placement.h"
 
-enum { TEXT_MAX = 1000, ITEM_MAX = 240, WORD_MAX = 100, REST = 24 };
+enum { TEXT_MAX = 1000, ITEM_MAX = 240, WORD_MAX = 100, REST = 24, BEYOND = 80 };
 
 /* Text of limited length; what does not fit is cut between letters. */
 struct text {
@@ -362,8 +362,21 @@ static void add_mistake(struct text *t, const struct placement_rule *r, const ch
 	add(t, effect);
 }
 
+static void add_long(struct text *t, const char *where)
+{
+	add(t, t->n > 0 ? "; " : "");
+	add(t, where);
+	add(t, ": expected at most 1024 bytes, so it tolerates nothing");
+}
+
 static void add_mistakes(const struct placement *x, struct text *t)
 {
+	if (x->s.long_tolerates[0]) {
+		add_long(t, "tolerates of the section");
+	}
+	if (x->s.long_tolerates[1]) {
+		add_long(t, "annotation multikueued.io/tolerates");
+	}
 	for (size_t i = 0; i < 2; i++) {
 		add_mistake(t, &x->s.requires[i], ", so no worker is selected");
 	}
@@ -375,7 +388,7 @@ static void add_mistakes(const struct placement *x, struct text *t)
 
 void placement_explain(struct placement *x, int verdict)
 {
-	struct text t = {.max = TEXT_MAX};
+	struct text t = {.max = x->n_beyond > 0 ? TEXT_MAX - BEYOND : TEXT_MAX};
 
 	add_mistakes(x, &t);
 	if (x->n == 0) {
@@ -391,6 +404,12 @@ void placement_explain(struct placement *x, int verdict)
 		add_list(x, &t,
 			 x->n_listed > 0 ? "left out: " : "no worker may take it now: ", is_out,
 			 add_out);
+	}
+	if (x->n_beyond > 0) {
+		t.max = TEXT_MAX;
+		add(&t, "; not looked at: ");
+		add_int(&t, (int64_t)x->n_beyond);
+		add(&t, " workers behind the first 1024");
 	}
 	x->c->host->say(x->c, (mk_str){t.p, t.n});
 }

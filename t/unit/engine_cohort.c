@@ -58,6 +58,26 @@ static void alone(void)
 	w_free(w);
 }
 
+/* What is made once for each change is made anew by each. */
+static void changes(void)
+{
+	struct world *w = cohort_world("", "\"nominalQuota\":\"10\"", "3");
+
+	(void)figures(w);
+	w_patch(w, w_find(w, 1, KIND_CLUSTER_QUEUE, "", "cq"),
+		"{\"status\":{\"flavorsReservation\":[{\"name\":\"f\",\"resources\":[{\"name\":"
+		"\"cpu\",\"total\":\"9\"}]}]}}");
+	is_str(figures(w), "cpu=1000, cpu=0, cpu=10000,", "use changes");
+	probe_queue(w, 1, "d", "", "\"nominalQuota\":\"20\"", "5");
+	w_patch(w, w_find(w, 1, KIND_LOCAL_QUEUE, "ns", "q"),
+		"{\"spec\":{\"clusterQueue\":\"d\"}}");
+	is_str(figures(w), "cpu=15000, cpu=0, cpu=20000,", "another queue is asked for");
+	w_patch(w, w_find(w, 1, KIND_LOCAL_QUEUE, "ns", "q"),
+		"{\"spec\":{\"clusterQueue\":\"cq\"}}");
+	is_str(figures(w), "cpu=1000, cpu=0, cpu=10000,", "... and the first again");
+	w_free(w);
+}
+
 static void siblings(void)
 {
 	struct world *w = cohort_world(OF_TEAM, "\"nominalQuota\":\"10\"", "3");
@@ -161,6 +181,7 @@ static void no_memory(void)
 int main(void)
 {
 	alone();
+	changes();
 	siblings();
 	limits();
 	huge();

@@ -216,6 +216,86 @@ static void large_fleet(void)
 	arena_done(&a);
 }
 
+/* Asks about clusters; returns the answer, and its words in *said. */
+static struct plug_pick asked(struct arena *a, const char *clusters, const char *config,
+			      const char *tolerates, char said[1024])
+{
+	struct plug_pick pick = {.n = 0};
+	struct mk_err err = {.msg = ""};
+	struct json *job = parse(a, "{\"annotations\":[{\"name\":\"multikueued.io/tolerates\"}]}");
+	const struct plug_question q = {
+		.workload = parse(a, "{\"spec\":{\"podSets\":[{\"count\":1}]}}"),
+		.clusters = parse(a, clusters),
+		.config = parse(a, config),
+		.requests = parse(a, "[{\"name\":\"cpu\",\"amount\":2000}]"),
+		.job = job,
+		.now_wall_ms = 1000000,
+		.last_set_ms = -1,
+		.reserved_ms = -1};
+
+	(void)json_put(a, job, "/annotations/0/value", json_new_str(a, str_of(tolerates)));
+	if (plug_nominate(plug, 0, &q, a, &pick, &err) != ERR_OK) {
+		ok(false, err.msg);
+	}
+	snprintf(said, 1024, "%.*s", STR_ARG(pick.said));
+	return pick;
+}
+
+/* More workers than are looked at: the others are not unplaceable, and lose no clone. */
+static void beyond(void)
+{
+	struct plug_pick pick;
+	struct arena a;
+	struct buf b;
+	char said[1024];
+
+	arena_init(&a, 0);
+	buf_init(&b, 1 << 20);
+	for (int i = 0; i < 1100; i++) {
+		buf_printf(&b,
+			   "%s{\"name\":\"worker-%d\",\"connected\":true,\"nominated\":%s,"
+			   "\"annotations\":[{\"name\":\"taints\",\"value\":\"team=%s\"}]}",
+			   i > 0 ? "," : "[", i, i == 1080 ? "true" : "false", i == 7 ? "ml" : "x");
+	}
+	buf_printf(&b, "]");
+	pick = asked(&a, arena_dup(&a, buf_str(&b)).p, "{}", "", said);
+	is_int(pick.verdict, MK_KEEP, "none of the first 1,024 may take it: another may");
+	ok(strstr(said, " and 9") && str_ends(str_of(said), STR("; not looked at: 76 workers "
+								"behind the first 1024")),
+	   "... which the words tell");
+	printf("# %s\n", said);
+	pick = asked(&a, arena_dup(&a, buf_str(&b)).p, "{}", "team=ml", said);
+	ok(pick.n == 2 && pick.index[0] == 1080 && pick.index[1] == 7,
+	   "one that is not looked at keeps its clone as another is tried");
+	buf_done(&b);
+	arena_done(&a);
+}
+
+static void long_texts(void)
+{
+	static const char two[] = "[{\"name\":\"a\",\"connected\":true,\"annotations\":[{\"name\":"
+				  "\"%s\",\"value\":\"%s\"}]},{\"name\":\"b\",\"connected\":true}]";
+	char text[2001], said[1024];
+	struct arena a;
+	struct plug_pick pick;
+
+	arena_init(&a, 0);
+	for (size_t i = 0; i < sizeof(text) - 1; i++) {
+		text[i] = i % 2 == 0 ? 't' : ',';
+	}
+	text[sizeof(text) - 1] = '\0';
+	pick = asked(&a, arena_printf(&a, two, "taints", text).p, "{\"candidates\":2}", "t", said);
+	ok(pick.n == 1 && pick.index[0] == 1, "taints that are too long: nothing tolerates them");
+	pick = asked(&a, arena_printf(&a, two, "taints", "t").p, "{}", text, said);
+	ok(pick.n == 1 && strstr(said, "annotation multikueued.io/tolerates: expected at most "
+				       "1024 bytes, so it tolerates nothing"),
+	   "a job that tolerates too much tolerates nothing, and is told");
+	pick = asked(&a, arena_printf(&a, two, "cost", text).p, "{\"candidates\":2}", "", said);
+	ok(pick.n == 2 && strstr(said, "a (facts not known, cost not readable)"),
+	   "a price that is too long is none");
+	arena_done(&a);
+}
+
 int main(void)
 {
 	struct mk_err err = {.msg = ""};
@@ -224,6 +304,8 @@ int main(void)
 	ok(plug_add(plug, &mk_entry_placement, "", &err) == ERR_OK, "the plugin is loaded");
 	odd_values();
 	large_fleet();
+	beyond();
+	long_texts();
 	plug_free(plug);
 	return done_testing();
 }

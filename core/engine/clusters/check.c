@@ -146,6 +146,7 @@ void check_pass(struct engine *e, struct check *k)
 	e->seen++;
 	if (!r) {
 		list_del(&k->waits); /* the workloads in it have a pass before them */
+		list_del(&k->rests);
 		queue_del(&e->queue, &k->item);
 		map_del(&e->check_by_name, str_of(k->name));
 		overlay_done(k);

@@ -9,6 +9,7 @@
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/card.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/pass.h"
@@ -104,6 +105,7 @@ void cluster_free(struct engine *e, struct cluster *c)
 	mk_free(c->name);
 	mk_free(c->uid);
 	lasting_done(&c->own);
+	card_free(c->card);
 	mk_free(c->clash);
 	mk_free(c->text);
 	mk_free(c->reason);

@@ -37,15 +37,7 @@ static int label_of(void *ctx, mk_str key, mk_str *value)
 {
 	const struct facts *f = ctx;
 
-	for (size_t i = 0; f && i < f->n_names; i++) {
-		mk_str pair = f->names[i];
-
-		if (pair.n > key.n && pair.p[key.n] == '=' && str_starts(pair, key)) {
-			*value = str_sub(pair, key.n + 1, pair.n);
-			return 1;
-		}
-	}
-	return 0;
+	return f && api_label_find(f->names, f->n_names, key, value);
 }
 
 static int selects(mk_str selector, const struct facts *cluster, const char **error, size_t *at)

@@ -325,7 +325,7 @@ static bool enter(struct claim *c, struct map *all, mk_str queue)
 /* The ClusterQueue that the clone waits in; NULL: not known. */
 static const struct record *queue_of(struct pass *p, const struct clone *k)
 {
-	return facts_queue_record(p, k, json_str_at(pass_workload(p), "/spec/queueName"));
+	return facts_queue_record(p, k->c, json_str_at(pass_workload(p), "/spec/queueName"));
 }
 
 /* Has the queue's status a newer version than the clone with quota? */
@@ -425,18 +425,19 @@ void assume_queue(struct engine *e, const struct record *cq)
 /* --- questions -------------------------------------------------------------------------------- */
 
 /* The account without claims that have counted for long enough; NULL: no claim is left. */
-static const struct account *account_now(struct pass *p, const struct clone *k, mk_str queue)
+static const struct account *account_now(const struct engine *e, const struct cluster *c,
+					 mk_str queue)
 {
-	struct map *all = accounts_of(k->c);
+	struct map *all = accounts_of(c);
 	struct account *acc = all ? map_get(all, queue) : NULL;
 
 	for (size_t left = acc ? acc->n : 0; left > 0 && !list_empty(&acc->placed); left--) {
-		struct claim *c = LIST_ENTRY(acc->placed.next, struct claim, shown);
+		struct claim *first = LIST_ENTRY(acc->placed.next, struct claim, shown);
 
-		if (p->e->now < c->until) {
+		if (e->now < first->until) {
 			return acc;
 		}
-		shown(c);
+		shown(first);
 	}
 	return all ? map_get(all, queue) : NULL;
 }
@@ -461,7 +462,7 @@ static int by_name(const void *x, const void *y)
 struct json *assume_list(struct pass *p, const struct clone *k, mk_str queue)
 {
 	struct arena *a = &p->e->scratch;
-	const struct account *acc = account_now(p, k, queue);
+	const struct account *acc = account_now(p->e, k->c, queue);
 	struct json *list = json_new_arr(a);
 	size_t n = acc ? acc->n_sums : 0;
 	struct sum *sums = arena_array(a, n, sizeof(*sums));
@@ -481,9 +482,18 @@ struct json *assume_list(struct pass *p, const struct clone *k, mk_str queue)
 	return list;
 }
 
+int64_t assume_amount(const struct engine *e, const struct cluster *c, mk_str queue,
+		      const char *resource)
+{
+	const struct account *acc = account_now(e, c, queue);
+	const struct sum *s = acc ? sum_of(acc, resource) : NULL;
+
+	return s ? s->amount : 0;
+}
+
 int64_t assume_elder_ms(struct pass *p, const struct clone *k, mk_str queue)
 {
-	const struct account *acc = account_now(p, k, queue);
+	const struct account *acc = account_now(p->e, k->c, queue);
 	int64_t since = since_of(p), eldest = since;
 
 	for (size_t i = 0; acc && i < acc->n_levels; i++) {

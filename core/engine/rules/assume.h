@@ -33,6 +33,9 @@ void assume_drop(struct record *r);
  * of {"name", "amount"}; in the scratch arena.
  */
 struct json *assume_list(struct pass *p, const struct clone *k, mk_str queue);
+/* The same of one resource, those of all Workloads. */
+int64_t assume_amount(const struct engine *e, const struct cluster *c, mk_str queue,
+		      const char *resource);
 /*
  * For how long the Workload of ours has had quota on the manager that waits there for quota, has
  * had it for the longest and no lower priority; 0: none has had it for longer than this one.

@@ -6,21 +6,12 @@
 #include "core/api/pods.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/assume.h"
-#include "core/engine/store/cohort.h"
 
 enum { AWAIT_MS = 5000 };
 
-bool facts_are_wanted(const struct engine *e, int dispatcher)
+static const struct table *queue_table(const struct cluster *c, uint16_t kind)
 {
-	const struct plug_dispatcher *d =
-		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
-
-	return d && (d->d->flags & MK_WANTS_FACTS);
-}
-
-static const struct table *queue_table(const struct clone *k, uint16_t kind)
-{
-	const struct table *t = k->c->tables[kind];
+	const struct table *t = c->tables[kind];
 
 	return t && t->synced && t->service == SERVICE_YES ? t : NULL;
 }
@@ -67,72 +58,43 @@ void facts_add_amount(struct arena *a, struct json *list, mk_str name, int64_t a
 {
 	struct json *one = json_new_obj(a);
 
-	json_set_str(a, one, "name", name);
-	json_set_int(a, one, "amount", amount);
+	json_append_lit(a, one, STR("name"), json_new_str(a, name));
+	json_append_lit(a, one, STR("amount"), json_new_int(a, amount));
 	json_add(a, list, one);
 }
 
-static struct json *flavors_of(struct arena *a, const struct table *cqs, const struct facts *f)
-{
-	struct json *list = json_new_arr(a), *free_ = NULL, *borrow = NULL, *most = NULL;
-
-	for (size_t i = 0; i < f->n_quotas; i++) {
-		const struct api_quota *q = &f->quotas[i];
-		struct cohort_room room = cohort_room(cqs, f, q);
-
-		if (i == 0 || q->group != q[-1].group || !str_eq(q->flavor, q[-1].flavor)) {
-			struct json *flavor = json_new_obj(a);
-
-			free_ = json_new_arr(a);
-			borrow = json_new_arr(a);
-			most = json_new_arr(a);
-			json_set_str(a, flavor, "name", q->flavor);
-			json_set_int(a, flavor, "group", q->group);
-			json_set(a, flavor, STR("free"), free_);
-			json_set(a, flavor, STR("borrow"), borrow);
-			json_set(a, flavor, STR("most"), most);
-			json_add(a, list, flavor);
-		}
-		facts_add_amount(a, free_, q->resource, api_add(q->nominal, -q->used));
-		facts_add_amount(a, borrow, q->resource, room.borrow);
-		facts_add_amount(a, most, q->resource, room.most);
-	}
-	return list;
-}
-
-const struct record *facts_queue_record(const struct pass *p, const struct clone *k,
+const struct record *facts_queue_record(const struct pass *p, const struct cluster *c,
 					mk_str local_queue)
 {
-	const struct table *lqs = queue_table(k, KIND_LOCAL_QUEUE);
-	const struct table *cqs = queue_table(k, KIND_CLUSTER_QUEUE);
+	const struct table *lqs = queue_table(c, KIND_LOCAL_QUEUE);
+	const struct table *cqs = queue_table(c, KIND_CLUSTER_QUEUE);
 	const struct record *lq = store_get(lqs, p->w->ns, local_queue);
 
 	return lq ? store_get(cqs, STR_NONE, lq->facts->s[S_QUEUE]) : NULL;
 }
 
-struct json *facts_of_cluster(struct pass *p, const struct clone *k, mk_str local_queue)
+struct json *facts_of_cluster(struct pass *p, const struct clone *k, const struct record *cq,
+			      const struct card *card)
 {
 	struct arena *a = &p->e->scratch;
-	const struct record *cq = facts_queue_record(p, k, local_queue);
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
 	int64_t age = k->c->own.lost_at == INT64_MAX ? 0 : p->e->now - k->c->own.lost_at;
+	size_t waiting = clones ? clones->n_waiting + clones->n_creating : 0;
 	struct json *facts, *queue;
 
-	if (!cq || !clones) {
-		return NULL;
-	}
 	facts = json_new_obj(a);
 	queue = json_new_obj(a);
-	json_set_int(a, facts, "ageMs", age);
-	json_set_int(a, facts, "waiting", (int64_t)(clones->n_waiting + clones->n_creating));
-	json_set_str(a, queue, "name", cq->name);
-	json_set_bool(a, queue, "active", facts_is(cq->facts, F_ACTIVE));
-	json_set_int(a, queue, "pending", cq->facts->pending);
-	json_set_bool(a, queue, "preempts", facts_is(cq->facts, F_PREEMPTS));
-	json_set_int(a, queue, "elderMs", assume_elder_ms(p, k, cq->name));
-	json_set(a, queue, STR("assumed"), assume_list(p, k, cq->name));
-	json_set(a, queue, STR("flavors"), flavors_of(a, cq->table, cq->facts));
-	json_set(a, facts, STR("queue"), queue);
+	json_append_lit(a, facts, STR("ageMs"), json_new_int(a, age));
+	json_append_lit(a, facts, STR("waiting"), json_new_int(a, (int64_t)waiting));
+	json_append_lit(a, facts, STR("queue"), queue);
+	json_append_lit(a, queue, STR("name"), json_share(a, card->queue));
+	json_append_lit(a, queue, STR("active"), json_new_bool(a, facts_is(cq->facts, F_ACTIVE)));
+	json_append_lit(a, queue, STR("pending"), json_new_int(a, cq->facts->pending));
+	json_append_lit(a, queue, STR("preempts"),
+			json_new_bool(a, facts_is(cq->facts, F_PREEMPTS)));
+	json_append_lit(a, queue, STR("elderMs"), json_new_int(a, assume_elder_ms(p, k, cq->name)));
+	json_append_lit(a, queue, STR("assumed"), assume_list(p, k, cq->name));
+	json_append_lit(a, queue, STR("flavors"), json_share(a, card->flavors));
 	return facts;
 }
 

@@ -73,17 +73,26 @@ static struct json *cluster_list(struct pass *p, mk_str queue, bool places)
 	struct clone *k = asked_about(p, 0);
 
 	for (size_t i = 1; k; k = asked_about(p, i++)) {
+		const struct record *cq = k->c->tables[KIND_WORKLOAD] && queue.n > 0
+						  ? facts_queue_record(p, k->c, queue)
+						  : NULL;
+		const struct card *card = card_of(p->e, k->c, cq);
 		struct json *o = json_new_obj(a);
+		bool connected =
+			p->is_external ? seems_connected(p, k) : nominate_is_connected(p, k);
 
-		json_set_str(a, o, "name", str_of(k->c->name));
-		json_set_bool(a, o, "connected",
-			      p->is_external ? seems_connected(p, k) : nominate_is_connected(p, k));
-		json_set_bool(a, o, "nominated", nominate_has(p, str_of(k->c->name)));
-		if (queue.n > 0) {
-			json_set(a, o, STR("facts"), facts_of_cluster(p, k, queue));
+		if (!card) {
+			break; /* out of memory */
+		}
+		json_append_lit(a, o, STR("name"), json_share(a, card->name));
+		json_append_lit(a, o, STR("connected"), json_new_bool(a, connected));
+		json_append_lit(a, o, STR("nominated"),
+				json_new_bool(a, nominate_has(p, str_of(k->c->name))));
+		if (cq) {
+			json_append_lit(a, o, STR("facts"), facts_of_cluster(p, k, cq, card));
 		}
 		if (places) {
-			places_of_cluster(p, k, o);
+			places_of_cluster(p, k, card, o);
 		}
 		json_add(a, list, o);
 	}
@@ -98,6 +107,14 @@ mk_str nominate_dispatcher_of(const struct engine *e, const struct record *check
 	}
 	return config->facts->s[S_DISPATCHER].n > 0 ? config->facts->s[S_DISPATCHER]
 						    : e->o.dispatcher;
+}
+
+bool nominate_wants(const struct engine *e, int dispatcher, uint32_t flag)
+{
+	const struct plug_dispatcher *d =
+		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
+
+	return d && (d->d->flags & flag);
 }
 
 static const struct record *check_record(const struct pass *p)
@@ -229,8 +246,8 @@ static enum mk_code put_question(struct pass *p, mk_str name, const struct json 
 {
 	struct engine *e = p->e;
 	const struct record *check = check_record(p);
-	bool facts = facts_are_wanted(e, p->dispatcher);
-	bool places = places_are_wanted(e, p->dispatcher);
+	bool facts = nominate_wants(e, p->dispatcher, MK_WANTS_FACTS);
+	bool places = nominate_wants(e, p->dispatcher, MK_WANTS_PLACES);
 	struct plug_question q = {
 		.name = name,
 		.config_name = p->config->name,
@@ -305,7 +322,7 @@ static void ask_dispatcher(struct pass *p, mk_str name, struct pick *pick)
 	}
 	wl = pass_workload(p);
 	if (!wl || e->no_memory || (!p->is_external && is_asked_too_early(p)) ||
-	    (facts_are_wanted(e, p->dispatcher) && facts_awaited(p))) {
+	    (nominate_wants(e, p->dispatcher, MK_WANTS_FACTS) && facts_awaited(p))) {
 		return;
 	}
 	code = put_question(p, name, wl, &got, &err);

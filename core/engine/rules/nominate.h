@@ -26,6 +26,8 @@ mk_str nominate_dispatcher_of(const struct engine *e, const struct record *check
  * dispatcherName of the configuration. The pass has a config.
  */
 mk_str nominate_dispatcher(const struct pass *p);
+/* Has the dispatcher this flag, MK_WANTS_...? 'dispatcher' is an index in plug; -1 none. */
+bool nominate_wants(const struct engine *e, int dispatcher, uint32_t flag);
 /* Fills 'pick' from the pinned cluster or the dispatcher of the Workload's check. */
 void nominate_choose(struct pass *p, struct pick *pick);
 /*

@@ -9,6 +9,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/vacancy.h"
 #include "core/engine/rules/verdict.h"
 #include "core/engine/store/touch.h"
 
@@ -229,18 +230,31 @@ static bool has_grown(const struct pass *p, int64_t since)
 	return false;
 }
 
-/* Writes the time; -1 takes it away. */
-static void put_time(struct pass *p, int64_t until, enum rule rule)
+/* Writes the time; -1 takes it away. False: it is not sent. */
+static bool put_time(struct pass *p, int64_t until, enum rule rule)
 {
 	struct arena *a = p->e->out->arena;
 	struct json *body = ssa_body(p, p->local);
 
-	if (!body) {
-		return;
+	if (!body ||
+	    json_put(a, body, "/status/requeueState/requeueAt",
+		     until < 0 ? NULL : json_new_str(a, time_rfc3339(a, until))) != ERR_OK) {
+		return false;
 	}
-	if (json_put(a, body, "/status/requeueState/requeueAt",
-		     until < 0 ? NULL : json_new_str(a, time_rfc3339(a, until))) == ERR_OK) {
-		ssa_send(p->e, p->local, body, rule, PRIO_COMMIT, NULL, STR_NONE);
+	ssa_send(p->e, p->local, body, rule, PRIO_COMMIT, NULL, STR_NONE);
+	return true;
+}
+
+/* The pause, which is written, ends for room that came free on a worker; see vacancy.h. */
+static void look_for_room(struct pass *p, int64_t since, int64_t until)
+{
+	int64_t from = until - since > PAUSE_MS ? since + (until - since) / 8 : since;
+	struct cluster *c = vacancy_for(p, since);
+
+	if (c && p->e->wall < from) {
+		pass_again(p, p->e->now + (from - p->e->wall));
+	} else if (c && put_time(p, -1, R_RESUME)) {
+		vacancy_taken(p->e, c);
 	}
 }
 
@@ -265,34 +279,26 @@ void patience_pause(struct pass *p)
 	}
 	if (!has_grown(p, since)) {
 		/* Once: by Kueue's clock the pause may be over, and the time was taken away. */
-		if (set < until && p->w->paused_for != since) {
-			put_time(p, until, R_PAUSE);
+		if (set == until) {
+			look_for_room(p, since, until);
+		} else if (set < until && p->w->paused_for != since) {
+			(void)put_time(p, until, R_PAUSE);
 		}
 	} else if (set == until) {
-		put_time(p, -1, R_RESUME); /* another time is of another controller */
+		(void)put_time(p, -1, R_RESUME); /* another time is of another controller */
 	}
 }
 
 /* --- workers that grow ------------------------------------------------------------------------ */
 
+static struct api_quota_list quotas_of(const struct facts *f)
+{
+	return (struct api_quota_list){.v = f->quotas, .n = f->n_quotas};
+}
+
 static bool has_more(const struct facts *old, const struct facts *now)
 {
-	for (size_t i = 0; i < now->n_quotas; i++) {
-		const struct api_quota *q = &now->quotas[i];
-		int64_t before = 0;
-
-		for (size_t j = 0; j < old->n_quotas; j++) {
-			const struct api_quota *o = &old->quotas[j];
-
-			if (str_eq(o->flavor, q->flavor) && str_eq(o->resource, q->resource)) {
-				before = o->nominal;
-			}
-		}
-		if (q->nominal > before) {
-			return true;
-		}
-	}
-	return false;
+	return api_quotas_grew(quotas_of(old), quotas_of(now));
 }
 
 void patience_saw(struct engine *e, const struct table *t, const struct facts *old,
@@ -302,6 +308,9 @@ void patience_saw(struct engine *e, const struct table *t, const struct facts *o
 
 	if (t->kind != KIND_CLUSTER_QUEUE || t->cluster == CLUSTER_MANAGER || !now) {
 		return;
+	}
+	if (old && api_quotas_freed(quotas_of(old), quotas_of(now))) {
+		vacancy_saw(e, c);
 	}
 	/* What a first list shows has been there before. */
 	if (old ? has_more(old, now) || (facts_is(now, F_ACTIVE) && !facts_is(old, F_ACTIVE))

@@ -7,8 +7,9 @@
  * is kept by the API objects alone. So is the pause: how long it is follows from the check's
  * retryCount, since when it lasts from the Evicted condition. It is written as
  * status.requeueState.requeueAt, when Kueue has evicted the Workload and has not queued it again
- * yet, and taken back when a worker has grown since. Not as the check's requeueAfterSeconds: with
- * that Kueue holds the quota until the pause is over (docs/decisions/0105).
+ * yet, and taken back when a worker has grown since, or has room for it (vacancy.h). Not as the
+ * check's requeueAfterSeconds: with that Kueue holds the quota until the pause is over
+ * (docs/decisions/0105).
  */
 #ifndef MK_ENGINE_RULES_PATIENCE_H
 #define MK_ENGINE_RULES_PATIENCE_H
@@ -34,7 +35,7 @@ void patience_pause(struct pass *p);
 bool patience_rests(const struct pass *p);
 /*
  * A ClusterQueue on a worker becomes 'now', and was 'old' (NULL: not there). When it has more quota
- * than before, Workloads that rest need not rest any longer.
+ * than before, Workloads that rest need not rest any longer; when more of it is free, some.
  */
 void patience_saw(struct engine *e, const struct table *t, const struct facts *old,
 		  const struct facts *now);

@@ -266,39 +266,6 @@ void places_failed(struct pass *p)
 
 /* --- what dispatchers are told ---------------------------------------------------------------- */
 
-bool places_are_wanted(const struct engine *e, int dispatcher)
-{
-	const struct plug_dispatcher *d =
-		dispatcher < 0 ? NULL : plug_dispatcher(e->o.plug, (size_t)dispatcher);
-
-	return d && (d->d->flags & MK_WANTS_PLACES);
-}
-
-static void add_pair(struct arena *a, struct json *list, mk_str name, mk_str value)
-{
-	struct json *o = json_new_obj(a);
-
-	json_set_str(a, o, "name", name);
-	json_set_str(a, o, "value", value);
-	json_add(a, list, o);
-}
-
-/* Facts of a MultiKueueCluster have them as "name=value", in the order of names. */
-static struct json *pairs(struct arena *a, const mk_str *v, size_t n)
-{
-	struct json *list = json_new_arr(a);
-
-	for (size_t i = 0; i < n; i++) {
-		size_t end = 0;
-
-		while (end < v[i].n && v[i].p[end] != '=') {
-			end++;
-		}
-		add_pair(a, list, str_sub(v[i], 0, end), str_sub(v[i], end + 1, v[i].n));
-	}
-	return list;
-}
-
 static struct json *clone_of(struct pass *p, const struct clone *k)
 {
 	struct arena *a = &p->e->scratch;
@@ -312,30 +279,41 @@ static struct json *clone_of(struct pass *p, const struct clone *k)
 	return o;
 }
 
-void places_of_cluster(struct pass *p, const struct clone *k, struct json *o)
+void places_of_cluster(struct pass *p, const struct clone *k, const struct card *card,
+		       struct json *o)
 {
 	struct arena *a = &p->e->scratch;
-	const struct record *r = cluster_record(p->e, k->c);
-	const struct facts *f = r ? r->facts : NULL;
 	const struct table *clones = k->c->tables[KIND_WORKLOAD];
 	const struct place_group *g = group_find(p->e, p->w->ns, group_value(p));
 
-	json_set(a, o, STR("labels"), pairs(a, f ? f->names : NULL, f ? f->n_names : 0));
-	json_set(a, o, STR("annotations"), pairs(a, f ? f->checks : NULL, f ? f->n_checks : 0));
+	json_append_lit(a, o, STR("labels"), json_share(a, card->labels));
+	json_append_lit(a, o, STR("annotations"), json_share(a, card->annotations));
 	if (twin_is_ours(k->twin) && k->r->present) {
-		json_set(a, o, STR("clone"), clone_of(p, k));
+		json_append_lit(a, o, STR("clone"), clone_of(p, k));
 	}
 	if (p->w->placed.ran == k->c->id) {
-		json_set_int(a, o, "ranMs", p->e->now - p->w->placed.ran_at);
+		json_append_lit(a, o, STR("ranMs"),
+				json_new_int(a, p->e->now - p->w->placed.ran_at));
 	}
-	json_set_int(a, o, "group", g ? (int64_t)placed_at(g, k->c->id) : 0);
-	json_set_int(a, o, "running", clones ? (int64_t)clones->n_running : 0);
-	json_set_int(a, o, "failures", failures_of(p->e, k->c));
+	json_append_lit(a, o, STR("group"),
+			json_new_int(a, g ? (int64_t)placed_at(g, k->c->id) : 0));
+	json_append_lit(a, o, STR("running"),
+			json_new_int(a, clones ? (int64_t)clones->n_running : 0));
+	json_append_lit(a, o, STR("failures"), json_new_int(a, failures_of(p->e, k->c)));
 }
 
 struct pair {
 	mk_str name, value;
 };
+
+static void add_pair(struct arena *a, struct json *list, mk_str name, mk_str value)
+{
+	struct json *o = json_new_obj(a);
+
+	json_append_lit(a, o, STR("name"), json_new_str(a, name));
+	json_append_lit(a, o, STR("value"), json_new_str(a, value));
+	json_add(a, list, o);
+}
 
 static int by_name(const void *x, const void *y)
 {

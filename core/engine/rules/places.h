@@ -8,12 +8,15 @@
 #ifndef MK_ENGINE_RULES_PLACES_H
 #define MK_ENGINE_RULES_PLACES_H
 
+#include "core/engine/rules/card.h"
 #include "core/engine/rules/pass.h"
 
-/* Does the dispatcher ask for places? 'dispatcher' is an index in plug; -1 none. */
-bool places_are_wanted(const struct engine *e, int dispatcher);
-/* Adds to 'o', in the scratch arena, what the clone's cluster is for the Workload. */
-void places_of_cluster(struct pass *p, const struct clone *k, struct json *o);
+/*
+ * Adds to 'o', in the scratch arena, what the clone's cluster is for the Workload; 'card' is that
+ * of the cluster.
+ */
+void places_of_cluster(struct pass *p, const struct clone *k, const struct card *card,
+		       struct json *o);
 /* The local job, in the scratch arena; NULL: it is not known, or out of memory. */
 struct json *places_job(struct pass *p);
 

@@ -332,7 +332,10 @@ static struct list_node *waits_for(const struct pass *p)
 		return winner ? &winner->waits : &e->waits;
 	}
 	check = map_get(&e->check_by_name, p->f->checks[p->check]);
-	return p->config && check ? &check->waits : &e->waits;
+	if (!p->config || !check) {
+		return &e->waits;
+	}
+	return patience_rests(p) ? &check->rests : &check->waits;
 }
 
 static void await(const struct pass *p)

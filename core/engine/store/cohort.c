@@ -63,6 +63,7 @@ static void take_out(struct table *t, const struct facts *f, size_t n)
 {
 	char room[KEY_MAX];
 
+	t->cohort_no++;
 	for (size_t i = 0; i < n; i++) {
 		const struct api_quota *q = &f->quotas[i];
 		mk_str key = key_of(room, sizeof(room), f->s[S_QUEUE], q);
@@ -99,6 +100,7 @@ bool cohort_add(struct table *t, const struct facts *f)
 {
 	char room[KEY_MAX];
 
+	t->cohort_no += has_cohort(t, f);
 	for (size_t i = 0; has_cohort(t, f) && i < f->n_quotas; i++) {
 		const struct api_quota *q = &f->quotas[i];
 		mk_str key = key_of(room, sizeof(room), f->s[S_QUEUE], q);

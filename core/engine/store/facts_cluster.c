@@ -27,15 +27,9 @@ static void draw_cordon(struct facts *f, const struct json *annotations, struct 
 /* As str_cmp, of the names before the first "=". */
 static int compare_names(mk_str x, mk_str y)
 {
-	size_t n = 0, m = 0;
+	mk_str value;
 
-	while (n < x.n && x.p[n] != '=') {
-		n++;
-	}
-	while (m < y.n && y.p[m] != '=') {
-		m++;
-	}
-	return str_cmp(str_sub(x, 0, n), str_sub(y, 0, m));
+	return str_cmp(api_label_name(x, &value), api_label_name(y, &value));
 }
 
 uint32_t facts_labels(const struct json *map, const char *prefix, mk_str *to, uint32_t max,

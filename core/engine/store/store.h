@@ -117,7 +117,8 @@ struct table {
 	struct list_node records;
 	struct map by_key;
 	struct map groups;   /* by "ns/value" */
-	struct map cohorts;  /* of ClusterQueues: cohort.c */
+	struct map cohorts;  /* of ClusterQueues: cohort.c, */
+	uint64_t cohort_no;  /* ... counts their changes */
 	struct map accounts; /* of a worker's Workloads, by ClusterQueue: rules/assume.c */
 	cluster_id cluster;
 	uint16_t kind;

@@ -100,6 +100,7 @@ static void touch_check(struct engine *e, struct record *r)
 		}
 		queue_item_init(&k->item, ITEM_CHECK, STR_NONE);
 		list_init(&k->waits);
+		list_init(&k->rests);
 	}
 	queue_add(&e->queue, &k->item);
 }
@@ -207,18 +208,42 @@ void touch_left(struct engine *e, struct record *r)
 	}
 }
 
+/* Does the config of the check have the cluster? */
+static bool is_choice(const struct engine *e, const struct record *check, mk_str cluster)
+{
+	struct roster roster =
+		roster_of(e, manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]));
+
+	return roster_has(&roster, cluster);
+}
+
 /* Queues what waits for the config of each check that has the cluster. */
 void touch_choices(struct engine *e, mk_str cluster)
 {
 	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
 		const struct check *k = map_get(&e->check_by_name, r->name);
-		const struct record *config =
-			k && r->present ? manager_named(e, KIND_CONFIG, r->facts->s[S_CONFIG])
-					: NULL;
-		struct roster roster = roster_of(e, config);
 
-		if (roster_has(&roster, cluster)) {
+		if (k && r->present && is_choice(e, r, cluster)) {
 			touch_waits(e, &k->waits);
+			touch_waits(e, &k->rests);
+		}
+	}
+}
+
+void touch_resting(struct engine *e, mk_str cluster, size_t most, int64_t at)
+{
+	for (LIST_EACH_AS(struct record, r, &manager_table(e, KIND_CHECK)->records, node)) {
+		const struct check *k = map_get(&e->check_by_name, r->name);
+		size_t n = 0;
+
+		if (!k || list_empty(&k->rests) || !r->present || !is_choice(e, r, cluster)) {
+			continue;
+		}
+		for (LIST_EACH_AS(struct wl, w, &k->rests, waits)) {
+			if (n++ == most) {
+				break;
+			}
+			queue_add_at(&e->queue, &w->item, at);
 		}
 	}
 }

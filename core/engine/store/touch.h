@@ -17,6 +17,11 @@ void touch_group(struct engine *e, const struct record *r);
 void touch_view(struct engine *e, struct cluster *c);
 /* Queues what waits for the config of each check that names the cluster. */
 void touch_choices(struct engine *e, mk_str cluster);
+/*
+ * Queues for 'at' (monotonic ms) what rests for the config of each check that names the cluster,
+ * at most so many of each check, those that have not had a pass for the longest first.
+ */
+void touch_resting(struct engine *e, mk_str cluster, size_t most, int64_t at);
 /* As touch_view, when a list of 't' is complete, but for one that no workload waited for. */
 void touch_known(struct engine *e, struct table *t);
 /*

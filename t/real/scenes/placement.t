@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Recipes of docs/placement.md beside real Kueue: one type of GPU, nearest to the data,
-# overflow. Clones are counted by what the API servers of the workers were asked for.
+# Recipes of docs/placement.md beside real Kueue: one type of GPU, nearest to the data, guaranteed
+# quota first, overflow. Clones are counted by what the API servers of the workers were asked for.
 . "$(dirname "$0")/../lib.sh"
 . "$here/scenes/scene.sh"
 need_daemon
@@ -100,9 +100,30 @@ for p in w1 w2; do
 	must 0 "the queue of $p is free again" reserved $p
 done
 
+# --- guaranteed quota first -----------------------------------------------------------------------
+# w1 is where the data is, and could borrow; w2 has quota of its own.
+section='{weights: {fit: 1000, prefers: 20, cost: 10}}'
+k mgr annotate admissioncheck "$T" multikueued.io/dispatcher-config="$section" >/dev/null
+from=$(now)
+for j in own guaranteed borrowed; do
+	NOTES='multikueued.io/prefers: data.example.com/genomes=here' job mgr $j "$MANAGED"
+	placed $j
+	went="${went-}$win $(clones), "
+done
+# Borrowed quota is not sure: two workers are asked.
+is "$went" "w1 1 0, w2 1 1, w1 2 2, " \
+	"own quota beside the data, then own quota elsewhere, then borrowed quota"
+for j in own guaranteed borrowed; do
+	ends $j
+done
+for p in w1 w2; do
+	must 0 "the queue of $p is free once more" reserved $p
+done
+
 # --- overflow -------------------------------------------------------------------------------------
 label w2 cloud=true
-k mgr annotate admissioncheck "$T" multikueued.io/dispatcher-config='{overflow: cloud=true, overflowSeconds: 6, roundSeconds: 1}' >/dev/null
+k mgr annotate admissioncheck "$T" --overwrite \
+	multikueued.io/dispatcher-config='{overflow: cloud=true, overflowSeconds: 6, roundSeconds: 1}' >/dev/null
 from=$(now)
 for j in one two; do
 	job mgr $j "$MANAGED"

@@ -114,8 +114,6 @@ done
 diag "rests until: $(field mgr workload "$wl_large" '{.status.requeueState.requeueAt}')"
 
 # --- a worker grows -------------------------------------------------------------------------------
-# From here on the Job has time: that its place is found is what counts.
-note placement-timeout 10m
 quota w2 9
 must yes "w2 has more quota" seen w2
 becomes "" "large rests no longer" field mgr workload "$wl_large" '{.status.requeueState.requeueAt}'
