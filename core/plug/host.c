@@ -127,6 +127,18 @@ mk_val host_add(struct host_call *c, struct json *v, size_t depth, unsigned flag
 	return (mk_val){(uint64_t)c->generation << 32 | c->n};
 }
 
+/* Reads what the hook looks at for the first time. */
+static bool read_later(struct host_call *c, struct host_val *hv)
+{
+	hv->v = json_at(c->later->read(c->later->ctx), "");
+	if (!hv->v) {
+		host_no_memory(c);
+		return false;
+	}
+	hv->flags = 0;
+	return true;
+}
+
 /*
  * The entry of a handle; NULL for absent, and for a handle that is none of this call (which fails
  * the call).
@@ -140,6 +152,9 @@ struct host_val *host_find(struct host_call *c, mk_val v)
 	}
 	if (v.h >> 32 != c->generation || index == 0 || index > c->n) {
 		host_fail(c, "value: expected one of this call, found another");
+		return NULL;
+	}
+	if ((c->vals[index - 1].flags & HOST_LATER) && !read_later(c, &c->vals[index - 1])) {
 		return NULL;
 	}
 	return &c->vals[index - 1];
@@ -190,6 +205,16 @@ void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kin
 mk_val host_input(struct host_call *c, const struct json *v)
 {
 	return host_add(c, json_at(v, ""), 0, 0);
+}
+
+mk_val host_later(struct host_call *c, const struct plug_later *l)
+{
+	if (c->n == c->size && !grow(c)) {
+		return (mk_val){0};
+	}
+	c->later = l;
+	c->vals[c->n++] = (struct host_val){NULL, 0, HOST_LATER};
+	return (mk_val){(uint64_t)c->generation << 32 | c->n};
 }
 
 mk_val host_draft(struct host_call *c, struct json *v)

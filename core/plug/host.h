@@ -9,7 +9,8 @@
 
 #include "core/plug/internal.h"
 
-enum { HOST_WRITABLE = 1, HOST_ROOT = 2 };
+/* HOST_LATER: the hook has not looked at it yet. */
+enum { HOST_WRITABLE = 1, HOST_ROOT = 2, HOST_LATER = 4 };
 
 /* Soft budgets that a call went over. */
 enum { HOST_OVER_TIME = 1, HOST_OVER_BYTES = 2, HOST_OVER_CALLS = 4 };
@@ -26,6 +27,7 @@ struct host_call {
 	struct plug *plug;
 	struct arena *a;
 	mk_str kind, group; /* of the local item; kind empty for dispatchers */
+	const struct plug_later *later;
 	struct host_val *vals;
 	size_t n, size;
 	uint32_t generation;
@@ -53,6 +55,8 @@ void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kin
  */
 mk_val host_input(struct host_call *c, const struct json *v);
 mk_val host_draft(struct host_call *c, struct json *v);
+/* The same for an input that is read when the hook looks at it; one of a call. Borrowed. */
+mk_val host_later(struct host_call *c, const struct plug_later *l);
 
 /* Arms the budgets: what was allocated before is the host's. */
 void host_arm(struct host_call *c);
