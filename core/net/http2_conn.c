@@ -405,6 +405,9 @@ static bool digest(struct http2_conn *k)
 			}
 			break;
 		}
+		if (k->in_n == 0 && SSL_pending(k->ssl) == 0) {
+			break; /* OpenSSL could only say that it wants more */
+		}
 		if (k->in_n > 0 && clock_mono_us() > until_us) {
 			return k->state == HTTP2_UP;
 		}

@@ -15,9 +15,17 @@ struct blame {
 	const char *hook;
 	mk_str item;
 	struct plug_breaker *breaker;
-	const struct json *workload;
+	struct plug_later workload; /* what it is called */
 	int64_t now_ms;
 };
+
+/* What the Workload of a call is called. */
+static struct plug_later called(const struct json *workload)
+{
+	return (struct plug_later){.ns = json_str_at(workload, "/metadata/namespace"),
+				   .name = json_str_at(workload, "/metadata/name"),
+				   .uid = json_str_at(workload, "/metadata/uid")};
+}
 
 static void add_stats(struct plug_stats *s, const struct host_call *c)
 {
@@ -33,8 +41,8 @@ static void tell_incident(const struct host_call *c, const struct blame *b)
 	struct plug_incident in = {.source = b->source,
 				   .hook = b->hook,
 				   .item = b->item,
-				   .ns = json_str_at(b->workload, "/metadata/namespace"),
-				   .workload = json_str_at(b->workload, "/metadata/name"),
+				   .ns = b->workload.ns,
+				   .workload = b->workload.name,
 				   .is_fault = c->failed,
 				   .why = c->why};
 
@@ -73,7 +81,7 @@ static enum mk_code finish(struct host_call *c, const struct blame *b, struct mk
 	if (!c->failed) {
 		return ERR_OK;
 	}
-	breaker_fault(c->plug, b->breaker, json_str_at(b->workload, "/metadata/uid"), b->now_ms);
+	breaker_fault(c->plug, b->breaker, b->workload.uid, b->now_ms);
 	return err_set(err, ERR_PLUGIN_FAULT, "plugin %s %s, %s of %.*s: %s", b->source->id,
 		       b->source->version, b->hook, STR_ARG(b->item), c->why);
 }
@@ -188,7 +196,8 @@ static void call_hook(struct host_call *c, const struct blame *b, const struct r
 			.flags = v->elastic ? MK_ELASTIC : 0,
 			.local = host_input(c, v->local),
 			.remote = host_input(c, v->remote),
-			.workload = host_input(c, v->workload),
+			.workload = v->later.read ? host_later(c, &v->later)
+						  : host_input(c, v->workload),
 			.now = time_rfc3339(c->a, v->now_wall_ms)};
 	struct json *copy = json_dup(c->a, draft);
 	mk_val handle = host_draft(c, copy);
@@ -199,7 +208,7 @@ static void call_hook(struct host_call *c, const struct blame *b, const struct r
 	}
 	host_arm(c);
 	running_begin(c->plug, b->source, b->hook,
-		      &(struct running_object){b->item, v->local, v->workload, v->cluster});
+		      &(struct running_object){b->item, v->local, b->workload.name, v->cluster});
 	int verdict = r->fn(&c->base, &view, handle);
 
 	running_end(c->plug);
@@ -228,9 +237,12 @@ static enum mk_code run_hook(struct plug *p, size_t adapter, const struct run *r
 			     struct plug_result *ret, struct mk_err *err)
 {
 	struct plug_adapter_item *item = p->adapters[adapter];
-	const struct blame b = {&item->pub.source, r->is_status ? "status" : "remote",
-				item->pub.gvk,     &item->breaker,
-				v->workload,       v->now_wall_ms};
+	const struct blame b = {&item->pub.source,
+				r->is_status ? "status" : "remote",
+				item->pub.gvk,
+				&item->breaker,
+				v->later.read ? v->later : called(v->workload),
+				v->now_wall_ms};
 	struct plug_result result = {.draft = draft, .said = {"", 0}};
 	struct host_call c;
 
@@ -344,8 +356,8 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 	struct plug_dispatcher_item *item = p->dispatchers[dispatcher];
 	bool is_template = item->pub.is_template;
 	const struct blame b = {
-		&item->pub.source, "nominate",  is_template ? q->name : item->pub.name,
-		&item->breaker,    q->workload, q->now_wall_ms};
+		&item->pub.source, "nominate",          is_template ? q->name : item->pub.name,
+		&item->breaker,    called(q->workload), q->now_wall_ms};
 	struct plug_pick result = {.wait_ms = -1, .said = {"", 0}};
 	struct json *made = q->config && !is_template ? NULL : json_new_obj(a);
 	const mk_str none = {"", 0};
@@ -372,7 +384,7 @@ enum mk_code plug_nominate(struct plug *p, size_t dispatcher, const struct plug_
 	if (!c.no_memory && !arena_failed(a)) {
 		host_arm(&c);
 		running_begin(p, b.source, b.hook,
-			      &(struct running_object){b.item, q->workload, q->workload, none});
+			      &(struct running_object){b.item, q->workload, b.workload.name, none});
 		result.verdict = item->pub.d->nominate(&c.base, &d, &pick);
 		running_end(p);
 		check_pick(&c, result.verdict, &pick, cap, result.index, json_len(q->clusters));

@@ -125,6 +125,17 @@ struct host_val *host_stranger(struct host_call *c)
 	return NULL;
 }
 
+struct host_val *host_read_later(struct host_call *c, struct host_val *hv)
+{
+	hv->v = json_at(c->later->read(c->later->ctx), "");
+	if (!hv->v) {
+		host_no_memory(c);
+		return NULL;
+	}
+	hv->flags = 0;
+	return hv;
+}
+
 struct host_size host_measure(const struct json *v)
 {
 	struct host_size s = {0, 8, 1};
@@ -170,6 +181,15 @@ void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kin
 mk_val host_input(struct host_call *c, const struct json *v)
 {
 	return host_add(c, json_at(v, ""), 0, 0);
+}
+
+mk_val host_later(struct host_call *c, const struct plug_later *l)
+{
+	if (c->n == c->size && !grow(c)) {
+		return (mk_val){0};
+	}
+	c->later = l;
+	return host_push(c, NULL, 0, HOST_LATER);
 }
 
 mk_val host_draft(struct host_call *c, struct json *v)

@@ -9,7 +9,8 @@
 
 #include "core/plug/internal.h"
 
-enum { HOST_WRITABLE = 1, HOST_ROOT = 2 };
+/* HOST_LATER: the hook has not looked at it yet. */
+enum { HOST_WRITABLE = 1, HOST_ROOT = 2, HOST_LATER = 4 };
 
 /* Soft budgets that a call went over. */
 enum { HOST_OVER_TIME = 1, HOST_OVER_BYTES = 2, HOST_OVER_CALLS = 4 };
@@ -35,6 +36,7 @@ struct host_call {
 	struct plug *plug;
 	struct arena *a;
 	mk_str kind, group; /* of the local item; kind empty for dispatchers */
+	const struct plug_later *later;
 	struct host_val *vals;
 	size_t n, size;
 	uint32_t generation;
@@ -63,6 +65,8 @@ void host_begin(struct host_call *c, struct plug *p, struct arena *a, mk_str kin
  */
 mk_val host_input(struct host_call *c, const struct json *v);
 mk_val host_draft(struct host_call *c, struct json *v);
+/* The same for an input that is read when the hook looks at it; one of a call. Borrowed. */
+mk_val host_later(struct host_call *c, const struct plug_later *l);
 
 /* Arms the budgets: what was allocated before is the host's. */
 void host_arm(struct host_call *c);
@@ -101,6 +105,8 @@ static inline struct host_call *host_enter(mk_call *call)
 }
 /* Fails the call for a handle that is none of it; NULL. */
 struct host_val *host_stranger(struct host_call *c);
+/* Reads what the hook looks at for the first time; NULL: out of memory, and the call fails. */
+struct host_val *host_read_later(struct host_call *c, struct host_val *hv);
 /* The entry of a handle; NULL for absent, and for a handle that is none of this call. */
 static inline struct host_val *host_find(struct host_call *c, mk_val v)
 {
@@ -111,6 +117,9 @@ static inline struct host_val *host_find(struct host_call *c, mk_val v)
 	}
 	if (v.h >> 32 != c->generation || index == 0 || index > c->n) {
 		return host_stranger(c);
+	}
+	if (c->vals[index - 1].flags & HOST_LATER) {
+		return host_read_later(c, &c->vals[index - 1]);
 	}
 	return &c->vals[index - 1];
 }

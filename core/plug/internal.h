@@ -82,7 +82,8 @@ struct plug {
  */
 struct running_object {
 	mk_str item; /* the adapter's kind or the dispatcher's name */
-	const struct json *object, *workload;
+	const struct json *object;
+	mk_str workload; /* its name */
 	mk_str cluster;
 };
 

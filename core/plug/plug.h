@@ -197,12 +197,20 @@ int64_t plug_dispatcher_rest_ms(const struct plug *p, size_t i, mk_str workload_
 enum mk_code plug_managed(const struct plug_adapter *ad, const struct json *local, struct arena *a,
 			  bool *ret_managed, mk_str *ret_reason, struct mk_err *err);
 
+/* A Workload that is read when a hook looks at it; most do not. */
+struct plug_later {
+	const struct json *(*read)(void *ctx); /* NULL: out of memory */
+	void *ctx;
+	mk_str ns, name, uid; /* of its metadata */
+};
+
 /* Inputs of one hook call. Values are borrowed and not changed. */
 struct plug_view {
 	const struct json *local, *remote, *workload; /* remote NULL = about to be created */
 	int64_t now_wall_ms;
 	bool elastic;
-	mk_str cluster; /* of 'remote', for messages; may be empty */
+	mk_str cluster;          /* of 'remote', for messages; may be empty */
+	struct plug_later later; /* in place of 'workload', where 'read' is not NULL */
 };
 
 struct plug_result {

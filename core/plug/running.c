@@ -25,7 +25,7 @@ void running_begin(struct plug *p, const struct plug_source *source, const char 
 	keep(r->item, sizeof(r->item), o->item);
 	keep(r->ns, sizeof(r->ns), json_str_at(o->object, "/metadata/namespace"));
 	keep(r->name, sizeof(r->name), json_str_at(o->object, "/metadata/name"));
-	keep(r->workload, sizeof(r->workload), json_str_at(o->workload, "/metadata/name"));
+	keep(r->workload, sizeof(r->workload), o->workload);
 	keep(r->cluster, sizeof(r->cluster), o->cluster);
 	p->running_thread = pthread_self();
 	/* last: a handler on this thread believes the rest when this is set */

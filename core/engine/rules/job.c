@@ -29,13 +29,36 @@ static bool is_marked_elastic(const struct json *job)
 		      "true");
 }
 
+static const struct json *read_workload(void *ctx)
+{
+	return pass_workload(ctx);
+}
+
+/* The Workload: most hooks never look at it, so its text is parsed for those that do. */
+static bool show_workload(struct pass *p, struct plug_view *v)
+{
+	const struct record *r = p->local;
+
+	if (r && r->kept && !p->wl_json) {
+		v->later = (struct plug_later){.read = read_workload,
+					       .ctx = p,
+					       .ns = r->ns,
+					       .name = r->name,
+					       .uid = str_of(r->uid)};
+		return true;
+	}
+	v->workload = pass_workload(p);
+	return v->workload != NULL;
+}
+
 /* Fills the inputs of a hook; false when a text is missing. */
 static bool make_view(struct pass *p, const struct record *remote, struct plug_view *v)
 {
 	const struct cluster *c = remote ? cluster_get(p->e, remote->table->cluster) : NULL;
 
 	*v = (struct plug_view){.local = pass_job(p), .now_wall_ms = p->e->wall};
-	v->workload = pass_workload(p);
+	bool shown = show_workload(p, v);
+
 	if (c && remote->present) {
 		v->cluster = str_of(c->name);
 		v->remote = pass_copy(p, remote);
@@ -44,7 +67,7 @@ static bool make_view(struct pass *p, const struct record *remote, struct plug_v
 		}
 	}
 	v->elastic = p->e->o.gates.elastic_slices && is_marked_elastic(v->local);
-	return v->local && v->workload;
+	return v->local && shown;
 }
 
 /*
