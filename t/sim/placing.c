@@ -291,7 +291,10 @@ static void measure(struct sim *s)
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		int64_t q = number(queue_of(&s->plane[i], "cq"));
 
-		if (q > x->quota[i]) {
+		/* A worker that joins the config ends no pause. */
+		if (!is_selected(cluster_of(s, &s->site[0], i), i)) {
+			x->grew_at[i] = 0;
+		} else if (q > x->quota[i]) {
 			x->grew_at[i] = s->now;
 		}
 		x->quota[i] = q;

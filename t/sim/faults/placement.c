@@ -377,6 +377,7 @@ static void happens(struct sim *s, struct fault *f)
 		break;
 	case 14:
 		section_draw(&s->places->check, &f->rng, false);
+		placing_forget(s); /* rounds have another length */
 		say(s, "world", "the check says %s", s->places->check.text);
 		break;
 	case 15:
