@@ -198,7 +198,8 @@ struct user {
 	int64_t evicted_at;           /* ... its Workload, last */
 	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
-	int64_t minute;               /* requests are counted from then on */
+	int64_t minute;               /* requests are counted from then on, */
+	char counted[40];             /* ... about the Workload of this uid */
 	unsigned requests;
 };
 
