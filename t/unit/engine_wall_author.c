@@ -73,7 +73,7 @@ static void count(struct counts *c, const char *line)
 		printf("# %.200s\n", line);
 	} else if (is_theirs) {
 		c->theirs++;
-		if (!memmem(c->what.p, c->what.n, cause.p, cause.n)) {
+		if (!memmem(str_chars(c->what), c->what.n, cause.p, cause.n)) {
 			c->what = arena_printf(&a, "%.*s%.*s ", STR_ARG(c->what), STR_ARG(cause));
 		}
 	} else {
