@@ -72,7 +72,7 @@ enum { MK_WANTS_PLACES = 2u };
  *                                    abi 1.3)
  *         "assumed": [               what other Workloads of ours ask for that were placed there
  *                                    and that "free" does not show yet, those that wait there
- *                                    among them (since abi 1.3)
+ *                                    and could start among them (since abi 1.3)
  *           {"name": "cpu", "amount": 1500}],
  *         "flavors": [               in its order; flavors of one group share their resources
  *           {"name": "spot", "group": 0,

@@ -111,6 +111,59 @@ static void taken_back(void)
 	w_free(w);
 }
 
+/* Kueue's words about a clone without quota. */
+static void refused_there(struct world *w, cluster_id c, const char *name, const char *words)
+{
+	struct object *o = clone_of(w, c, name);
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		 "\"Pending\",\"message\":\"couldn't assign flavors to pod set main: %s\","
+		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}",
+		 words);
+	w_apply(w, o, text);
+	w_tell(w, o, EV_OBSERVED, VIA_WATCH);
+	w_settle(w);
+}
+
+#define NEVER_FITS                                                                     \
+	"insufficient quota for cpu in flavor default, previously considered podsets " \
+	"requests (0) + current podset request (2) > maximum capacity (1)"
+
+/* A clone that the queue is too small for cannot take what is free in it. */
+static void too_large(void)
+{
+	struct world *w = ledger_world();
+
+	(void)asked_by(w, "a");
+	(void)asked_by(w, "b");
+	refused_there(w, 1, "wl-a",
+		      "insufficient unused quota for cpu in flavor default, 1 more needed");
+	is_str(asked_by(w, "c"), "cpu=4000,pods=4,", "a clone that waits for others counts");
+	refused_there(w, 1, "wl-a", NEVER_FITS);
+	is_str(asked_by(w, "d"), "cpu=4000,pods=4,", "one that never fits there does not");
+	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-a"),
+		"{\"metadata\":{\"annotations\":{\"x\":\"y\"}}}");
+	w_settle(w);
+	is_str(probe.got[ASSUMED], "cpu=6000,pods=6,", "... nor is it taken off as the own one");
+	w_restart(w);
+	w_settle(w);
+	is_str(asked_by(w, "e"), "cpu=6000,pods=6,", "... nor after a restart");
+	refused_there(w, 1, "wl-a",
+		      "insufficient unused quota for cpu in flavor default, 1 more needed");
+	is_str(asked_by(w, "f"), "cpu=10000,pods=10,", "the queue got larger: it counts again");
+	refused_there(w, 1, "wl-a", NEVER_FITS);
+	quota_there(w, 1, "wl-a");
+	is_str(asked_by(w, "g"), "cpu=12000,pods=12,", "... and with quota, until that shows");
+	refused_there(w, 1, "wl-a", NEVER_FITS);
+	w_del(w, clone_of(w, 1, "wl-a"));
+	w_del(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-a"));
+	w_settle(w);
+	is_str(asked_by(w, "h"), "cpu=12000,pods=12,", "gone, it leaves the others as they were");
+	w_free(w);
+}
+
 static void a_restart(void)
 {
 	struct world *w = ledger_world();
@@ -263,6 +316,7 @@ int main(void)
 	a_burst();
 	until_it_shows();
 	taken_back();
+	too_large();
 	a_restart();
 	who_waits();
 	many();

@@ -32,6 +32,7 @@ struct claim {
 	int64_t until;  /* with quota: it counts no longer */
 	uint64_t rv;    /* ... as of this version, */
 	uint32_t epoch; /* ... and its epoch */
+	bool counts;    /* in the sums: Kueue does not say that it never fits there */
 	size_t n;
 	struct ask asks[];
 };
@@ -123,6 +124,19 @@ static bool sums_add(struct account *acc, const struct claim *c)
 			return false;
 		}
 	}
+	return true;
+}
+
+/* Takes the claim into the sums of its account or out of them. False: there is no room for it. */
+static bool set_counts(struct claim *c, bool counts)
+{
+	if (counts && !c->counts && !sums_add(c->account, c)) {
+		return false;
+	}
+	if (!counts && c->counts) {
+		sums_take(c->account, c, c->n);
+	}
+	c->counts = counts;
 	return true;
 }
 
@@ -249,7 +263,7 @@ void assume_drop(struct record *r)
 	r->claim = NULL;
 	wait_end(c);
 	list_del(&c->shown);
-	sums_take(c->account, c, c->n);
+	(void)set_counts(c, false);
 	c->account->n--;
 	account_tidy(c->account);
 	claim_free(c);
@@ -312,9 +326,9 @@ static bool enter(struct claim *c, struct map *all, mk_str queue)
 		return false;
 	}
 	c->account = acc;
-	good = sums_add(acc, c);
+	good = set_counts(c, true);
 	if (good && !wait_begin(c)) {
-		sums_take(acc, c, c->n);
+		(void)set_counts(c, false);
 		good = false;
 	}
 	acc->n += good;
@@ -377,6 +391,27 @@ void assume_clone(struct pass *p, const struct clone *k)
 	assume_saw(p->e, r);
 }
 
+/*
+ * Takes over whether the clone has quota. One of which Kueue says that it would not fit with the
+ * queue empty takes no room from others: it cannot start before the queue's quota changes, and
+ * Kueue then says something else. False: out of memory, or the account is full.
+ */
+static bool follow(struct engine *e, struct claim *c)
+{
+	const struct facts *f = c->record->facts;
+	bool quota = facts_is(f, F_QUOTA);
+
+	if (quota && list_empty(&c->shown)) {
+		has_quota(e, c);
+	} else if (!quota && !list_empty(&c->shown)) {
+		list_del(&c->shown);
+		if (!wait_begin(c)) {
+			return false;
+		}
+	}
+	return set_counts(c, quota || !facts_is(f, F_NEVER_FITS));
+}
+
 void assume_saw(struct engine *e, struct record *r)
 {
 	struct claim *c = r->claim;
@@ -394,15 +429,8 @@ void assume_saw(struct engine *e, struct record *r)
 	if (!c) {
 		return;
 	}
-	if (!facts_is(r->facts, F_ORIGIN) || facts_is(r->facts, F_FINISHED)) {
+	if (!facts_is(r->facts, F_ORIGIN) || facts_is(r->facts, F_FINISHED) || !follow(e, c)) {
 		assume_drop(r);
-	} else if (facts_is(r->facts, F_QUOTA) && list_empty(&c->shown)) {
-		has_quota(e, c);
-	} else if (!facts_is(r->facts, F_QUOTA) && !list_empty(&c->shown)) {
-		list_del(&c->shown);
-		if (!wait_begin(c)) {
-			assume_drop(r);
-		}
 	}
 }
 
@@ -446,7 +474,7 @@ static int64_t own_part(const struct account *acc, const struct record *own, con
 {
 	const struct claim *c = own ? own->claim : NULL;
 
-	for (size_t i = 0; c && c->account == acc && i < c->n; i++) {
+	for (size_t i = 0; c && c->counts && c->account == acc && i < c->n; i++) {
 		if (strcmp(c->asks[i].resource, resource) == 0) {
 			return c->asks[i].amount;
 		}
