@@ -79,6 +79,7 @@ enum {
 	WATCH_RETRY_500 = 5,  /* server errors at one resourceVersion before a new list */
 	WATCH_BAD_LINES = 10, /* in a row: the stream is not that of a watch */
 	EPOCH_REFUSED_MS = 60 * 1000,
+	REFUSED_GAP_MS = 15 * 1000, /* a new watch that is refused later begins it again */
 	LIST_LIMIT = 500,
 	RELIST_MAX = 200, /* objects: so many are listed again after a loss, more are resumed */
 
@@ -166,6 +167,11 @@ struct kind_state {
 	bool sought;        /* a Workload waits for it: discovery asks for it while it is missing */
 	char *owned_plural; /* job kinds */
 	uint64_t high;      /* highest version seen in this epoch, by watches that are closed */
+	/*
+	 * Its lists are refused since then, and last: a watch that is closed and opened again, for
+	 * a new leader or after a contradiction, goes on with the minute that is running.
+	 */
+	int64_t refused_ms, last_refused_ms; /* the first is 0: not */
 };
 
 struct discovery_slot {

@@ -106,7 +106,7 @@ void watch_stop(struct kube *k, struct watch *w)
 	w->need_probe = true;
 	w->failures = 0;
 	w->broken_ms = 0;
-	w->refused_ms = 0;
+	w->refused_ms = w->l->kinds[w->kind].refused_ms = 0;
 }
 
 void watch_reset(struct kube *k, struct watch *w)
@@ -335,10 +335,15 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 
 void watch_refused(struct kube *k, struct watch *w)
 {
+	struct kind_state *kind = &w->l->kinds[w->kind];
+	bool goes_on = kind->refused_ms != 0 && k->mono_ms - kind->last_refused_ms < REFUSED_GAP_MS;
+
 	if (w->refused_ms == 0) {
-		w->refused_ms = k->mono_ms;
+		w->refused_ms = goes_on ? kind->refused_ms : k->mono_ms;
 		watch_emit_list(k, w, EV_BEHIND, 0);
 	}
+	kind->refused_ms = w->refused_ms;
+	kind->last_refused_ms = k->mono_ms;
 	w->rv = 0; /* no resuming: list, not older than the highest seen */
 	if (k->mono_ms - w->refused_ms >= EPOCH_REFUSED_MS) {
 		quiet(k, w);
@@ -485,7 +490,7 @@ void watch_listed(struct kube *k, struct watch *w, uint64_t rv)
 	w->synced = true;
 	w->stale = false;
 	w->need_probe = false;
-	w->refused_ms = 0;
+	w->refused_ms = w->l->kinds[w->kind].refused_ms = 0;
 	watch_emit_list(k, w, EV_LIST_END, rv);
 }
 
