@@ -36,13 +36,23 @@ const struct json *placing_sections(const struct sim *s)
 	return s->places ? s->places->sections : NULL;
 }
 
+static void forget_fits(struct placing *w)
+{
+	for (size_t i = 0; i < PLACES_MAX; i++) {
+		w->could_at[i] = INT64_MAX;
+		for (size_t b = 0; b < N_BARS; b++) {
+			w->barred_at[i][b] = INT64_MAX;
+		}
+	}
+	w->none_at = INT64_MAX;
+}
+
 static void forget(struct placing *w)
 {
 	for (size_t i = 0; i < PLACES_MAX; i++) {
 		w->room_ms[i] = 0;
-		w->barred_at[i] = w->could_at[i] = INT64_MAX;
 	}
-	w->none_at = INT64_MAX;
+	forget_fits(w);
 }
 
 void placing_forget(struct sim *s)
@@ -170,8 +180,8 @@ static bool is_known(const struct sim *s, const struct plane *p)
 /* --- a job and a worker ----------------------------------------------------------------------- */
 
 struct fit {
-	bool barred; /* by a filter that operators or the job set: labels, taints, cordon, config */
-	bool by_labels; /* ... by labels or taints alone, which count for good */
+	bool bars[N_BARS]; /* what operators and the job set: labels and taints count for good */
+	bool barred;       /* by any of them */
 	bool reachable;
 	bool could; /* ever */
 	bool room;  /* now */
@@ -226,12 +236,15 @@ static struct fit fit_of(struct sim *s, const struct user *u, const struct json 
 	int64_t kept = q->most * now.keep_percent / 100;
 	struct fit f = {.reachable = is_known(s, p)};
 
-	f.by_labels = !(zone_of(c) & wish_zones[now.requires] & zones_of_job(job)) ||
-		      (tainted && tolerates.n == 0);
-	f.barred = f.by_labels || !is_selected(c, i) ||
-		   json_str_at(c, "/metadata/annotations/multikueued.io~1cordon").n > 0 ||
-		   p->forbid_jobs;
-	f.could = !f.by_labels && q->most - kept >= wanted;
+	f.bars[BAR_LABELS] = !(zone_of(c) & wish_zones[now.requires] & zones_of_job(job)) ||
+			     (tainted && tolerates.n == 0);
+	f.bars[BAR_CONFIG] = !is_selected(c, i);
+	f.bars[BAR_CORDON] = json_str_at(c, "/metadata/annotations/multikueued.io~1cordon").n > 0;
+	f.bars[BAR_UNSERVED] = p->forbid_jobs;
+	for (size_t b = 0; b < N_BARS; b++) {
+		f.barred |= f.bars[b];
+	}
+	f.could = !f.bars[BAR_LABELS] && q->most - kept >= wanted;
 	f.room = !f.barred && f.reachable && q->free - kept >= wanted && !p->refuse_clones &&
 		 !p->rewrite &&
 		 str_is(json_str_at(queue_of(p, "cq"), "/spec/stopPolicy"), "None") &&
@@ -332,7 +345,9 @@ static bool note_fits(struct sim *s, const struct user *u, const struct json *wl
 		struct fit f = fit_of(s, u, wl, i, &q[i]);
 		bool selected = is_selected(cluster_of(s, u->site, i), i);
 
-		w->barred_at[i] = since_when(w->barred_at[i], f.barred, s->now);
+		for (size_t b = 0; b < N_BARS; b++) {
+			w->barred_at[i][b] = since_when(w->barred_at[i][b], f.bars[b], s->now);
+		}
 		w->could_at[i] =
 			since_when(w->could_at[i], f.could && f.reachable && !f.barred, s->now);
 		w->room_ms[i] = f.room ? w->room_ms[i] + PLACES_LOOK_MS : 0;
@@ -434,10 +449,7 @@ static void look_at(struct sim *s, const struct user *u, const struct json *wl,
 		if (json_str_at(wl, "/status/clusterName").n > 0) {
 			forget(w);
 		}
-		w->none_at = INT64_MAX;
-		for (size_t i = 0; i < PLACES_MAX; i++) {
-			w->barred_at[i] = w->could_at[i] = INT64_MAX;
-		}
+		forget_fits(w);
 		check_resting(s, u, wl);
 		return;
 	}
@@ -478,6 +490,8 @@ void placing_cloned(struct sim *s, const struct plane *p, const struct ks_commit
 	const struct user *u = NULL;
 	const struct json *wl = NULL;
 	const struct placing *w;
+	struct quota q;
+	struct fit now;
 
 	for (size_t k = 0; k < s->n_sites && !is_judged(s, u); k++) {
 		wl = ks_get(s->plane[s->site[k].home].store, WORKLOADS, c->ns, c->name);
@@ -487,10 +501,20 @@ void placing_cloned(struct sim *s, const struct plane *p, const struct ks_commit
 	    s->places->calm_since[u->site - s->site] > s->sent_at - SLACK_MS) {
 		return;
 	}
+	if (!waits(wl) || p->index >= PLACES_MAX) {
+		return;
+	}
 	w = &s->places->of[u - s->user];
-	if (waits(wl) && p->index < PLACES_MAX && w->barred_at[p->index] < s->sent_at - SLACK_MS) {
-		fail(s, "forbidden", "%s is cloned onto %s, which is forbidden for %lld s", u->name,
-		     p->name, (long long)(s->now - w->barred_at[p->index]) / SECOND);
+	q = quota_of(p);
+	now = fit_of(s, u, wl, p->index, &q);
+	for (size_t b = 0; b < N_BARS; b++) {
+		int64_t since = w->barred_at[p->index][b];
+
+		if (now.bars[b] && since < s->sent_at - SLACK_MS) {
+			fail(s, "forbidden", "%s is cloned onto %s, which is forbidden for %lld s",
+			     u->name, p->name, (long long)(s->now - since) / SECOND);
+			return;
+		}
 	}
 }
 

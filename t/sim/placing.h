@@ -37,12 +37,16 @@ struct section {
 	char text[600];
 };
 
+/* What may forbid a worker; each is seen and acted on by itself. */
+enum placing_bar { BAR_LABELS, BAR_CONFIG, BAR_CORDON, BAR_UNSERVED, N_BARS };
+
 /* What the checks remember of a job. */
 struct placing {
-	int64_t room_ms[PLACES_MAX];   /* it has waited so long although the worker had room */
-	int64_t barred_at[PLACES_MAX]; /* a filter forbids the worker since then; INT64_MAX no */
-	int64_t could_at[PLACES_MAX];  /* the worker could ever take it, since then */
-	int64_t none_at;               /* none could ever take it, since then */
+	int64_t room_ms[PLACES_MAX]; /* it has waited so long although the worker had room */
+	int64_t barred_at[PLACES_MAX]
+			 [N_BARS];    /* the worker is forbidden since then; INT64_MAX no */
+	int64_t could_at[PLACES_MAX]; /* the worker could ever take it, since then */
+	int64_t none_at;              /* none could ever take it, since then */
 };
 
 struct places {
