@@ -120,12 +120,13 @@ static struct user *user_of(struct sim *s, const struct site *site, mk_str job, 
 static bool is_another(struct sim *s, struct user *u)
 {
 	mk_str uid = json_str_at(workload_of(s, u), "/metadata/uid");
+	bool is_first = u->counted[0] == 0;
 
 	if (uid.n == 0 || str_is(uid, u->counted)) {
 		return false;
 	}
 	snprintf(u->counted, sizeof(u->counted), "%.*s", STR_ARG(uid));
-	return true;
+	return !is_first;
 }
 
 static void count(struct sim *s, struct user *u, const struct msg *m)
