@@ -31,6 +31,29 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 	return NULL;
 }
 
+static void say_object(struct sim *s, const struct plane *p, const struct json *o)
+{
+	if (o != NULL) {
+		say(s, "rest", "%s has %.*s", p->name, STR_ARG(json_write(&s->arena, o)));
+	}
+}
+
+/* What every server has of a user's job, for whoever reads why the seed never ended. */
+static void say_unfinished(struct sim *s, const struct user *u, const struct json *wl)
+{
+	const struct plane *home = &s->plane[u->site->home];
+	mk_str name = json_str_at(wl, "/metadata/name");
+
+	say_object(s, home, wl);
+	say_object(s, home, user_job(u, home));
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		const struct plane *w = &s->plane[i];
+
+		say_object(s, w, ks_get(w->store, WORKLOADS, STR("default"), name));
+		say_object(s, w, user_job(u, w));
+	}
+}
+
 static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 {
 	const struct json *job = user_job(u, &s->plane[u->site->home]);
@@ -61,8 +84,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 	if (missing != NULL) {
 		snprintf(why, n, "%s: %s", u->name, missing);
 		if (s->story && s->now > SETTLE_MAX_MS) {
-			say(s, "rest", "%.*s", STR_ARG(json_write(&s->arena, wl)));
-			say(s, "rest", "%.*s", STR_ARG(json_write(&s->arena, job)));
+			say_unfinished(s, u, wl);
 		}
 	}
 	return !missing;

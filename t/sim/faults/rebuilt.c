@@ -22,9 +22,19 @@ static void rebuilt_begin(struct sim *s, struct fault *f)
 	f->snapshot = ks_snapshot(s->plane[f->plane].store, &f->arena);
 }
 
+/* Does its check say that Workloads of the former manager are in the way? */
+static bool is_told(const struct site *site, const struct json *wl)
+{
+	mk_str said =
+		json_str(json_get(json_elem(json_at(wl, "/status/admissionChecks"), 0), "message"));
+
+	return said.n > 0 &&
+	       memmem(said.p, said.n, site->former_manager, strlen(site->former_manager)) != NULL;
+}
+
 /*
- * A copy of the former manager that no Workload here waits for: only an
- * operator can know what it is worth.
+ * A copy of the former manager that no Workload here waits for, or that was made from another spec
+ * and is in the way of one: only an operator can know what it is worth.
  */
 static bool is_leftover(const struct site *site, const struct json *o)
 {
@@ -34,7 +44,7 @@ static bool is_leftover(const struct site *site, const struct json *o)
 	name = name.n > 0 ? name : json_str_at(o, "/metadata/name");
 	wl = ks_get(site->sim->plane[site->home].store, WORKLOADS, STR("default"), name);
 	return str_is(json_str_at(o, MANAGER), site->former_manager) &&
-	       (!wl || has_condition(wl, "Finished"));
+	       (!wl || has_condition(wl, "Finished") || is_told(site, wl));
 }
 
 static void clean_up(const struct site *site, struct plane *p, const char *resource)
