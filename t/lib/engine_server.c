@@ -29,8 +29,11 @@ struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uin
 {
 	struct pending *p = &w->q[w->n_q++];
 
-	*p = (struct pending){
-		.ev = {.type = type, .cluster = c, .kind = kind, .epoch = 1, .retry_after_ms = -1}};
+	*p = (struct pending){.ev = {.type = type,
+				     .cluster = c,
+				     .kind = kind,
+				     .epoch = 1 + w->turns[c],
+				     .retry_after_ms = -1}};
 	return p;
 }
 

@@ -80,6 +80,7 @@ struct world {
 	bool sought[WORLD_CLUSTERS]
 		   [KIND_MAX];          /* kinds that are missing and looked for, by cluster */
 	bool stay_down[WORLD_CLUSTERS]; /* OP_CONNECT has no effect */
+	uint32_t turns[WORLD_CLUSTERS]; /* times that its store went back, by cluster */
 	uint64_t fail_at; /* in the next step the n-th allocation and all later ones fail */
 	bool full;        /* log whole texts; else without the check's message of those that wait */
 	bool drops;       /* changes are taken, and nothing is changed */

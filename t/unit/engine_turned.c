@@ -257,6 +257,16 @@ static void local_is_back(void)
 	w_free(w);
 }
 
+/* A new epoch begins on w2, whose lists by our label are empty. */
+static void lists_nothing(struct world *w)
+{
+	w->turns[w->links[2]]++;
+	for (uint16_t kind = KIND_WORKLOAD; kind <= JOB; kind += JOB - KIND_WORKLOAD) {
+		(void)w_event(w, EV_LIST_BEGIN, w->links[2], kind);
+		w_event(w, EV_LIST_END, w->links[2], kind)->ev.rv = w->rv;
+	}
+}
+
 /*
  * A user's own object of the clone's name, written long ago: lists by our label lack
  * it, and it is there all the same.
@@ -273,16 +283,45 @@ static void not_ours_and_old(void)
 	a_job(w, "j");
 	w_later(w, 5000);
 	ok(w_times(w_take(w), "get 2 Workload wl-j") > 0, "it is met by a create");
-	for (uint16_t kind = KIND_WORKLOAD; kind <= JOB; kind += JOB - KIND_WORKLOAD) {
-		struct pending *end;
-
-		w_event(w, EV_LIST_BEGIN, w->links[2], kind)->ev.epoch = 2;
-		end = w_event(w, EV_LIST_END, w->links[2], kind);
-		end->ev.epoch = 2;
-		end->ev.rv = w->rv;
-	}
+	lists_nothing(w);
 	w_later(w, 60000);
 	ok(w_times(w_take(w), "create 2 Workload wl-j") < 8, "its cluster goes on resting for it");
+	w_free(w);
+}
+
+/*
+ * w2 is restored to a time when a user's own Job had the name of ours that ran there. The list as
+ * of which ours is gone lacks theirs as well, and has a higher version.
+ */
+static void theirs_where_ours_was(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *theirs;
+	uint64_t now = w->rv;
+
+	w_free_object(clone_of(w, 2, "wl-j"));
+	w_free_object(w_find(w, 2, JOB, "ns", "j"));
+	w->rv = 3;
+	theirs = w_put(w, 2, JOB,
+		       "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\"},\"spec\":{}}");
+	theirs->hidden = true;
+	w_drop(w, w->n_q);
+	w->rv = now + 10;
+	lists_nothing(w);
+	w_later(w, 20000);
+	is_str(check_state(w, wl), "Retry", "our job is gone: Retry");
+	evict(w, wl, "x");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	release_quota(w, wl);
+	w_later(w, 5000);
+	give_quota(w, wl);
+	w_later(w, 20000);
+	admit(w, 2, "wl-j");
+	w_take(w);
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "a get shows that the name is taken: Retry");
+	ok(w_times(w_take(w), "create 2 Job j") <= 2, "nor are creates sent again and again");
 	w_free(w);
 }
 
@@ -299,5 +338,6 @@ int main(void)
 	not_sure(EV_STALE);
 	local_is_back();
 	not_ours_and_old();
+	theirs_where_ours_was();
 	return done_testing();
 }

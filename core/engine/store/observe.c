@@ -270,10 +270,24 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	touch_record(e, r);
 }
 
+/*
+ * Workers are listed by our label. Of an object without it only a get tells, so the version as of
+ * which a list lacked another object of the name says nothing of this one.
+ */
+static bool is_beyond_lists(struct engine *e, const struct record *r, const struct json *obj)
+{
+	bool labelled = watches_is_labelled(r->table->cluster, r->table->kind);
+	struct facts *f = labelled && !r->present ? draw(e, r->table, obj) : NULL;
+	bool beyond = f && !facts_is(f, F_ORIGIN);
+
+	mk_free(f);
+	return beyond;
+}
+
 void observe_reply(struct engine *e, struct record *r, const struct event *ev, bool asked)
 {
 	struct event as = *ev;
-	bool known;
+	bool known, old;
 
 	as.uid = json_str_at(ev->obj, "/metadata/uid");
 	as.epoch = cluster_get(e, r->table->cluster)->epoch;
@@ -281,7 +295,8 @@ void observe_reply(struct engine *e, struct record *r, const struct event *ev, b
 		return;
 	}
 	known = r->present && r->rv == as.rv && r->epoch == as.epoch;
-	if (record_is_newer(r, as.epoch, as.rv) || (known && (!asked || r->kept))) {
+	old = record_is_newer(r, as.epoch, as.rv) && !(asked && is_beyond_lists(e, r, ev->obj));
+	if (old || (known && (!asked || r->kept))) {
 		return;
 	}
 	put(e, r, &as);
@@ -380,21 +395,6 @@ static void known_again(struct engine *e, struct table *t)
 	}
 }
 
-/*
- * As of which version an object that a list lacks is gone. Workers are listed by our label. About
- * an object without the label, which only a get has shown, the list says nothing, so the deletion
- * gets no version and an older state of the object is still news.
- */
-static uint64_t lacked_at(const struct record *r, const struct event *ev)
-{
-	bool labelled = watches_is_labelled(r->table->cluster, r->table->kind);
-
-	if (r->epoch == ev->epoch) {
-		return r->rv;
-	}
-	return labelled && !facts_is(r->facts, F_ORIGIN) ? 0 : ev->rv;
-}
-
 static void set_service(struct engine *e, struct table *t, enum service service)
 {
 	struct cluster *c = cluster_get(e, t->cluster);
@@ -435,7 +435,8 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 			continue;
 		}
 		news(e, r, NULL);
-		record_gone(&e->store, r, lacked_at(r, ev), ev->epoch, e->now);
+		record_gone(&e->store, r, r->epoch == ev->epoch ? r->rv : ev->rv, ev->epoch,
+			    e->now);
 		r->settling = false;
 		touch_record(e, r);
 	}
