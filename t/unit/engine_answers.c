@@ -453,9 +453,97 @@ static void collect_foreign_marks(void)
 	w_free(w);
 }
 
+/*
+ * A create meets an object that a late one has made, and the watch shows it before the get: the
+ * get comes all the same, and the other cluster may win.
+ */
+static void met_and_shown(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	rig(w, 1, OP_CREATE, 1, KIND_WORKLOAD, ERR_EXISTS);
+	w_step(w);
+	(void)w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	w_settle(w);
+	w_take(w);
+	admit(w, 2, "wl-j");
+	w_later(w, 1000);
+	ok(strstr(w_take(w), "get 1 Workload wl-j get") != NULL, "the object is asked for");
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "and the other cluster wins");
+	w_free(w);
+}
+
+/*
+ * A delete of a loser gets no answer, and a get still shows the clone; then the Workload is
+ * dispatched anew. The delete may arrive now, so that clone does not win: it is deleted once more,
+ * and another one takes its place.
+ */
+static void late_delete(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	char *uid;
+
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	rig(w, 1000, OP_DELETE, 2, KIND_WORKLOAD, ERR_UNKNOWN);
+	w_settle(w);
+	uid = w_dup(str_of(clone_of(w, 2, "wl-j")->uid));
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_later(w, 5000);
+	admit(w, 2, "wl-j");
+	w_take(w);
+	w->rig.times = 0;
+	give_quota(w, wl);
+	w_later(w, 60000);
+	ok(strstr(w_take(w), "delete 2 Workload wl-j disqualified") != NULL, "it does not win");
+	ok(clone_of(w, 2, "wl-j") && strcmp(clone_of(w, 2, "wl-j")->uid, uid) != 0,
+	   "another clone is in its place");
+	admit(w, 2, "wl-j");
+	w_later(w, 1000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "which wins");
+	free(uid);
+	w_free(w);
+}
+
+/* The same with the job of the round before. */
+static void late_delete_of_a_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	char *uid = w_dup(str_of(w_find(w, 2, JOB, "ns", "j")->uid));
+
+	evict(w, wl, "x");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":null}}");
+	w_later(w, 2000);
+	rig(w, 1000, OP_DELETE, 2, JOB, ERR_UNKNOWN);
+	release_quota(w, wl);
+	w_later(w, 2000);
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "the job is still there");
+	w_take(w);
+	w->rig.times = 0;
+	give_quota(w, wl);
+	w_later(w, 60000);
+	ok(strstr(w_take(w), "delete 2 Job j disqualified") != NULL, "it is deleted once more");
+	admit(w, 2, "wl-j");
+	w_later(w, 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") && strcmp(w_find(w, 2, JOB, "ns", "j")->uid, uid) != 0,
+	   "another job runs in its place");
+	free(uid);
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_create();
+	met_and_shown();
+	late_delete();
+	late_delete_of_a_job();
 	failing_gets(ERR_UNAVAILABLE, "503 to the look: again");
 	failing_gets(ERR_OK, "a look that brings no object is none");
 	late_404();

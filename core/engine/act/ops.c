@@ -145,7 +145,7 @@ bool ops_ready(struct engine *e, struct record *r, struct queue_item *item)
 		queue_add_at(&e->queue, item, r->retry_at);
 		return false;
 	}
-	if (r->unknown) {
+	if (r->unknown || r->taken) {
 		ops_get(e, r);
 		return false;
 	}
@@ -334,9 +334,10 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
  * webhook that is down makes each write end so, and without backoff write and get would alternate
  * for ever.
  */
-static void unanswered(struct engine *e, struct record *r)
+static void unanswered(struct engine *e, struct record *r, const struct inflight *f)
 {
 	r->unknown = true;
+	r->doomed |= f->type == OP_DELETE || f->rule == R_DEACTIVATE;
 	rest(e, r, r->unanswered > 0 ? queue_backoff(r->unanswered) : 0);
 	r->unanswered++;
 }
@@ -413,7 +414,7 @@ void ops_done(struct engine *e, const struct event *ev)
 		} else if (ev->outcome == OUTCOME_REFUSED) {
 			refused(e, r, f, ev);
 		} else {
-			unanswered(e, r);
+			unanswered(e, r, f);
 			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
 				rest_refused(e, r, ev->text); /* a webhook of the worker is down */
 			}

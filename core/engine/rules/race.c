@@ -74,6 +74,22 @@ static mk_str end_of_clone(struct pass *p, const struct clone *k, enum rule rule
 			    STR_ARG(str_cut(said, END_MAX)));
 }
 
+static bool job_is_kept(struct pass *p, struct clone *k)
+{
+	const struct record *r = twin_record(p, k);
+
+	return !r || !r->present || !r->doomed;
+}
+
+/*
+ * A delete of an earlier round got no answer. A get has shown the object since, but the delete may
+ * still arrive, so nothing may run there before the object is gone.
+ */
+static bool is_doomed(struct pass *p, struct clone *k)
+{
+	return k->r->doomed || !members_each(p, k, job_is_kept);
+}
+
 /* Removes a clone that cannot win. True when it cannot. */
 static bool disqualify(struct pass *p, struct clone *k)
 {
@@ -93,6 +109,10 @@ static bool disqualify(struct pass *p, struct clone *k)
 	}
 	if (cordon_bars(p, k)) {
 		(void)remove_remote(p, k, R_CORDON);
+		return true;
+	}
+	if (is_doomed(p, k)) {
+		(void)remove_remote(p, k, R_DISQUALIFIED);
 		return true;
 	}
 	if (!is_ending(k) && race_in_sync(p, k)) {

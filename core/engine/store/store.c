@@ -357,6 +357,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		mk_free(r->uid);
 		r->uid = copy;
 		r->admitted_step = 0;
+		r->doomed = false;
 		if (r->member) {
 			/* The copy belonged to the object of the earlier uid. */
 			r->member->pace = pace_new();

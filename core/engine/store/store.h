@@ -93,6 +93,7 @@ struct record {
 	bool unknown;              /* the outcome of a write is unknown: only a get may follow */
 	bool absent;               /* a get found nothing, and no event has come since */
 	bool taken;            /* a create found another object of the name; a get must show it */
+	bool doomed;           /* a delete of this uid, or a deactivation, may still arrive */
 	bool settling;         /* our view is old: wait for an event until settle_at, then get */
 	uint8_t forward_tries; /* copy of a job: number of applied patches with hash 'forward' */
 	uint32_t forward;      /* hash of the patch that was sent last */
