@@ -23,6 +23,8 @@ enum cli_exit {
 enum cli_format { CLI_TEXT, CLI_WIDE, CLI_JSON, CLI_YAML };
 
 enum { CLI_OUTPUT_MAX = 256 * 1024 * 1024 };
+/* Words of a program that a command goes on as, with the NULL behind them. */
+enum { CLI_PROGRAM_MAX = 1024 };
 
 /* What main.c lends to commands that go on until the user ends them. */
 struct cli_host {
@@ -43,6 +45,8 @@ struct cli {
 	bool ends;                   /* a step sets it: cli_repeat returns behind it */
 	bool is_data;                /* out is JSON or YAML: not a byte of it is changed */
 	const struct cli_host *host; /* NULL: cli_repeat ends after one step */
+	/* A command sets it: what the process becomes when all is printed; its first word NULL: none */
+	const char *program[CLI_PROGRAM_MAX];
 };
 
 /* An option of a command: `-f FILE`, `--filename FILE` or `--filename=FILE`. */
@@ -94,7 +98,8 @@ struct cli_command {
  * the fleet.
  */
 extern const struct cli_command cli_adapter, cli_tree, cli_worker, cli_why, cli_get_rows,
-	cli_status, cli_top, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui;
+	cli_status, cli_top, cli_events, cli_doctor, cli_cordon, cli_uncordon, cli_drain, cli_ui,
+	cli_pods, cli_logs, cli_exec;
 
 /* Prepares 'c'; output goes to a terminal when 'terminal', else to a file. */
 void cli_init(struct cli *c, bool terminal);

@@ -5,9 +5,9 @@
 #include "core/cli/output.h"
 
 static const struct cli_command *const top[] = {
-	&cli_why,    &cli_status,  &cli_top,    &cli_get_rows, &cli_events,
-	&cli_ui,     &cli_doctor,  &cli_cordon, &cli_drain,    &cli_uncordon,
-	&cli_worker, &cli_adapter, &cli_tree,   NULL};
+	&cli_why,      &cli_logs,   &cli_pods,    &cli_exec,   &cli_status, &cli_top,
+	&cli_get_rows, &cli_events, &cli_ui,      &cli_doctor, &cli_cordon, &cli_drain,
+	&cli_uncordon, &cli_worker, &cli_adapter, &cli_tree,   NULL};
 
 static const struct cli_command all_commands = {
 	.name = "kubectl multikueue",
@@ -16,6 +16,7 @@ static const struct cli_command all_commands = {
 	.help = "kubectl finds this program by its name, kubectl-multikueue, anywhere in the "
 		"PATH.\n",
 	.examples = "  kubectl multikueue why train -n team-a\n"
+		    "  kubectl multikueue logs train -n team-a -f\n"
 		    "  kubectl multikueue status\n"
 		    "  kubectl multikueue top workers\n"
 		    "  kubectl multikueue events -A -f\n"

@@ -78,11 +78,17 @@ bool kubectl_start(struct kubectl *k, const struct cli_args *args, const char *c
 		   bool quiet)
 {
 	const char *argv[KUBECTL_WORDS_MAX];
+
+	kubectl_words(args, words, argv);
+	return kubectl_open(k, argv, quiet);
+}
+
+bool kubectl_open(struct kubectl *k, const char *const *argv, bool quiet)
+{
 	int ends[2];
 	bool started;
 
 	*k = (struct kubectl){.fd = -1};
-	kubectl_words(args, words, argv);
 	if (pipe2(ends, O_CLOEXEC) != 0) {
 		return false;
 	}

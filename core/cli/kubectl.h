@@ -25,6 +25,8 @@ struct kubectl {
  */
 bool kubectl_start(struct kubectl *k, const struct cli_args *args, const char *const *words,
 		   bool quiet);
+/* The same with all words of the command line, "kubectl" first: see kubectl_words. */
+bool kubectl_open(struct kubectl *k, const char *const *argv, bool quiet);
 /* One line of its output, without its end, within 'ms'. False: there is none. */
 bool kubectl_line(struct kubectl *k, char *line, size_t size, int64_t ms);
 /*

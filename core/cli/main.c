@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -67,6 +68,20 @@ static bool wait_for_end(int64_t ms)
 	return !ended;
 }
 
+/* Goes on as that program; returns only when it cannot be started. */
+static enum cli_exit become(struct cli *c)
+{
+	char *plain[CLI_PROGRAM_MAX];
+
+	/* execvp changes no word, but its type does not say so. */
+	memcpy(plain, c->program, sizeof(plain));
+	execvp(plain[0], plain);
+	buf_clear(&c->err);
+	cli_error(c, "%s cannot be run: %s; expected it in the PATH", plain[0], strerror(errno));
+	put(true, buf_str(&c->err));
+	return CLI_FAILED;
+}
+
 int main(int argc, char **argv)
 {
 	const char *none = getenv("NO_COLOR");
@@ -84,6 +99,9 @@ int main(int argc, char **argv)
 		rc = CLI_FAILED;
 	}
 	put(true, buf_str(&c.err));
+	if (rc == CLI_OK && c.program[0]) {
+		rc = become(&c);
+	}
 	cli_done(&c);
 	return (int)rc;
 }

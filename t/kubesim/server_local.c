@@ -23,7 +23,7 @@ struct child {
 	struct list_node node;
 	struct local *local;
 	struct cluster *cluster;
-	char *ns, *job, *uid, *pod;
+	char *ns, *job, *uid, *pod, *container;
 	pid_t pid; /* 0 = over */
 	int fd;
 	bool exited;
@@ -98,14 +98,36 @@ static void pod_create(const struct child *c, const struct json *container)
 	arena_done(&a);
 }
 
+/* The status of its container, as a kubelet writes it. */
+static struct json *container_status(struct arena *a, const struct child *c)
+{
+	struct json *o = json_new_obj(a), *at = json_new_obj(a);
+
+	json_set_str(a, o, "name", str_of(c->container));
+	json_set_int(a, o, "restartCount", 0);
+	json_set_bool(a, o, "ready", !c->exited);
+	if (c->exited) {
+		json_set_int(a, at, "exitCode", c->exit_code);
+		json_set_str(a, at, "reason", c->exit_code == 0 ? STR("Completed") : STR("Error"));
+		json_put(a, o, "/state/terminated", at);
+	} else {
+		json_set_str(a, at, "startedAt", time_rfc3339(a, clock_wall_ms()));
+		json_put(a, o, "/state/running", at);
+	}
+	return o;
+}
+
 static void pod_phase(const struct child *c, const char *phase)
 {
 	struct arena a;
-	struct json *patch;
+	struct json *patch, *statuses;
 
 	arena_init(&a, 0);
 	patch = json_new_obj(&a);
+	statuses = json_new_arr(&a);
+	json_add(&a, statuses, container_status(&a, c));
 	json_put(&a, patch, "/status/phase", json_new_str(&a, str_of(phase)));
+	json_put(&a, patch, "/status/containerStatuses", statuses);
 	pod_request(c, &a, "PATCH", arena_printf(&a, "%s/status", pods_path(&a, c, c->pod).p),
 		    "application/merge-patch+json", patch);
 	arena_done(&a);
@@ -134,6 +156,7 @@ static void child_free(struct child *c)
 	mk_free(c->job);
 	mk_free(c->uid);
 	mk_free(c->pod);
+	mk_free(c->container);
 	mk_free(c);
 }
 
@@ -322,6 +345,7 @@ static struct child *child_new(struct cluster *cl, const struct ks_local_order *
 	c->uid = mk_strndup(o->uid);
 	c->pod = mk_strndup(arena_printf(&a, "%.*s-%.*s", STR_ARG(o->job), 5,
 					 o->uid.n >= 5 ? o->uid.p : "00000"));
+	c->container = mk_strndup(json_str(json_get(o->container, "name")));
 	arena_done(&a);
 	list_add_tail(&l->children, &c->node);
 	l->n++;

@@ -38,7 +38,7 @@ static void say_object(struct sim *s, const struct plane *p, const struct json *
 	}
 }
 
-/* What every server has of a user's job, for whoever reads why the seed never ended. */
+/* What every server has of a user's job: why the seed never ended. */
 static void say_unfinished(struct sim *s, const struct user *u, const struct json *wl)
 {
 	const struct plane *home = &s->plane[u->site->home];

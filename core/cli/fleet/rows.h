@@ -33,6 +33,13 @@ bool wanted_kind(const struct wanted *w, mk_str kind);
 bool wanted_is(const struct wanted *w, const struct json *job);
 /* May only a job be meant? */
 bool wanted_job(const struct wanted *w);
+/*
+ * What the daemon says of the Workload that is meant, or of that of the job that is meant
+ * (docs/visibility.md, a Workload); in the arena of the cli. NULL: the error was printed;
+ * *ret_missing (may be NULL): there is none, or there are several, as the daemon says.
+ */
+struct json *wanted_find(struct daemon *d, const char *ns, const struct wanted *w,
+			 bool *ret_missing);
 
 /* Is -o name given, as kubectl has it? cli_get_format does not know it. */
 bool rows_wants_names(const struct cli_args *args);

@@ -4,63 +4,6 @@
 
 #define NAME "kubectl multikueue why"
 
-/* --- which Workload is meant ------------------------------------------------------------------ */
-
-/* The only Workload of the job; "": none, or several, and the error was printed. */
-static mk_str of_job(struct daemon *d, const char *ns, const struct wanted *w)
-{
-	struct cli *c = d->c;
-	struct json *rows = rows_of_workloads(
-		d, arena_printf(&c->a, "namespace=%.*s", STR_ARG(daemon_encode(c, str_of(ns)))));
-	struct json_iter it = json_iter(rows);
-	mk_str found = STR(""), all = STR("");
-	size_t n = 0;
-
-	while (json_next(&it)) {
-		if (wanted_is(w, json_get(it.val, "job"))) {
-			found = row_text(it.val, "name");
-			all = arena_printf(&c->a, "%.*s\n  workload/%.*s", STR_ARG(all),
-					   STR_ARG(found));
-			n++;
-		}
-	}
-	if (n == 0 && rows) {
-		cli_error(c,
-			  "no Workload or job \"%.*s\" in namespace %s is known to the daemon; "
-			  "`kubectl multikueue get workloads -n %s` lists them",
-			  STR_ARG(w->name), ns, ns);
-	} else if (n > 1) {
-		cli_error(c, "\"%.*s\" has %zu Workloads; name one:%.*s", STR_ARG(w->name), n,
-			  STR_ARG(all));
-	}
-	return n == 1 ? found : STR("");
-}
-
-/* The Workload's answer; NULL: the error was printed. */
-static struct json *find(struct daemon *d, const char *ns, const struct wanted *w)
-{
-	struct cli *c = d->c;
-	struct json *v = NULL;
-	mk_str name = w->name;
-	int status = 404;
-
-	for (int tries = 0; tries < 2 && status == 404; tries++) {
-		if (tries == 1 || wanted_job(w)) {
-			name = of_job(d, ns, w);
-			tries = 1;
-		}
-		if (name.n == 0) {
-			return NULL;
-		}
-		v = daemon_get(d,
-			       arena_printf(&c->a, "/v1/workloads/%.*s/%.*s",
-					    STR_ARG(daemon_encode(c, str_of(ns))),
-					    STR_ARG(daemon_encode(c, name))),
-			       &status);
-	}
-	return status == 200 ? v : NULL;
-}
-
 /* --- output ----------------------------------------------------------------------------------- */
 
 static enum output_color color_of(mk_str reason)
@@ -260,7 +203,7 @@ static enum cli_exit run(struct cli *c, const struct cli_args *args)
 	w = wanted_of(args->rest[0]);
 	ns = daemon_namespace(c, args);
 	if (ns && daemon_open(&d, c, args)) {
-		v = find(&d, ns, &w);
+		v = wanted_find(&d, ns, &w, NULL);
 		rc = v ? print(c, v, format) : CLI_NO;
 		daemon_close(&d);
 	} else if (ns) {
