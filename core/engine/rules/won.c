@@ -422,9 +422,10 @@ void won_pass(struct pass *p)
 		    twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
 			give_up(p, k);
 		}
-	} else if (k->r && k->r->unknown) {
-		pass_ask(p, k->r);
 	} else {
-		winner_lost(p, k->c);
+		if (k->r && k->r->unknown) {
+			pass_ask(p, k->r);
+		}
+		winner_lost(p, k->c); /* no get is sent to a worker out of reach */
 	}
 }
