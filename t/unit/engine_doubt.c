@@ -41,8 +41,63 @@ static void lost_with_a_write(void)
 	w_free(w);
 }
 
+/* --- late events ------------------------------------------------------------------------------ */
+
+/* The last event of those that wait is taken out, and comes when the test says. */
+static struct pending keep_last(struct world *w)
+{
+	return w->q[--w->n_q];
+}
+
+static void comes(struct world *w, struct pending p)
+{
+	w->q[w->n_q++] = p;
+}
+
+/*
+ * Another client changes the job and deletes it, and our delete finds nothing. The watch is late:
+ * it shows that when the create of the next one is in doubt already.
+ */
+static void late_end_of_the_one_before(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct pending change, end;
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
+	change = keep_last(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	end = keep_last(w);
+	evict(w, wl, "P");
+	w_settle(w);
+	release_quota(w, wl);
+	w_later(w, 15000);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_take(w);
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_CREATE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_UNKNOWN,
+			      .code = ERR_UNKNOWN};
+	while (w->rig.times > 0) {
+		w_step(w);
+	}
+	comes(w, change);
+	comes(w, end);
+	w_step(w);
+	is_str(strstr(w_take(w), "create 2 Job"), "create 2 Job j job_create\nget 2 Job j get\n",
+	       "the end of the one before says nothing of a create in doubt: a look does");
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "then it is sent again");
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_with_a_write();
+	late_end_of_the_one_before();
 	return done_testing();
 }

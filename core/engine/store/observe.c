@@ -139,12 +139,17 @@ static struct facts *draw(struct engine *e, const struct table *t, const struct 
 	return facts_of(t->kind, obj, &env, &e->scratch);
 }
 
+static mk_str uid_of(const struct event *ev)
+{
+	return ev->uid.n > 0 ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
+}
+
 /* Takes an observed state into the record. */
 static void put(struct engine *e, struct record *r, const struct event *ev)
 {
 	struct table *t = r->table;
 	struct facts *f = draw(e, t, ev->obj);
-	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
+	mk_str uid = uid_of(ev);
 	bool siblings = f && concerns_siblings(t, r->facts, f);
 	bool is_new = !r->present || !r->uid || !str_eq(str_of(r->uid), uid);
 	struct kept *kept = NULL;
@@ -254,6 +259,9 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	    !is_back(e, r, ev)) {
 		return;
 	}
+	if (!r->present && r->unknown && str_eq(str_of(r->uid), uid_of(ev))) {
+		return; /* of the object before the one whose create is in doubt: a get decides */
+	}
 	was = r->present;
 	if (was && r->rv == ev->rv && r->epoch == ev->epoch && !t->mending) {
 		return;
@@ -304,6 +312,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	}
 	if (r->present) {
 		news(e, r, NULL);
+		r->unknown = false; /* of one that was not present, a create is in doubt */
 	}
 	if (t->cluster == CLUSTER_MANAGER && t->kind == KIND_WORKLOAD && r->present) {
 		struct wl *w = wl_find(e, r->ns, r->name);
@@ -315,7 +324,6 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
 	r->ended = ev->rv != 0;
 	r->settling = false;
-	r->unknown = false;
 	touch_record(e, r);
 }
 
