@@ -95,9 +95,48 @@ static void late_end_of_the_one_before(void)
 	w_free(w);
 }
 
+/*
+ * Quota goes and comes back. The clone of the round before is deleted; the watch is late, and
+ * shows only now that it was admitted before that.
+ */
+static void late_admission_of_a_deleted_clone(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	struct pending admitted, end = {.ns = NULL};
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_drop(w, w->n_q - 1); /* w_apply tells it once, too */
+	admitted = keep_last(w);
+	release_quota(w, wl);
+	while (clone_of(w, 2, "wl-j")) {
+		w_step(w);
+	}
+	for (size_t i = 0; i < w->n_q; i++) {
+		if (w->q[i].ev.type == EV_GONE && w->q[i].ev.cluster == 2) {
+			end = w->q[i];
+			w->q[i] = w->q[--w->n_q];
+		}
+	}
+	w_settle(w);
+	w_take(w);
+	give_quota(w, wl);
+	w_settle(w);
+	comes(w, admitted);
+	w_settle(w);
+	comes(w, end);
+	w_later(w, 15000);
+	ok(!strstr(w_take(w), " win"), "a deleted clone does not win");
+	is_str(check_state(w, wl), "Pending", "... and no quota is given back for it");
+	ok(clone_of(w, 2, "wl-j") != NULL, "another is made when its end is seen");
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_with_a_write();
 	late_end_of_the_one_before();
+	late_admission_of_a_deleted_clone();
 	return done_testing();
 }

@@ -240,10 +240,20 @@ bool observe_known(struct engine *e, const struct event *ev)
 	return true;
 }
 
+/*
+ * Our delete of the object was applied, and the event does not show that it is going: the state is
+ * from before the delete.
+ */
+static bool outlives(const struct record *r, const struct event *ev)
+{
+	return r->present && r->settling && r->deleted && str_eq(str_of(r->uid), uid_of(ev)) &&
+	       json_str_at(ev->obj, "/metadata/deletionTimestamp").n == 0;
+}
+
 static void observed(struct engine *e, struct table *t, const struct event *ev)
 {
 	struct record *r = store_touch(&e->store, t, ev->ns, ev->name, e->now);
-	bool was;
+	bool was, late;
 
 	if (!r) {
 		if (ev->name.n > 0 && ev->ns.n + ev->name.n < 320) {
@@ -266,8 +276,9 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	if (was && r->rv == ev->rv && r->epoch == ev->epoch && !t->mending) {
 		return;
 	}
+	late = outlives(r, ev);
 	put(e, r, ev);
-	r->settling = false;
+	r->settling = late;
 	if (!was && r->present) {
 		/*
 		 * A create whose answer was lost was applied. For other writes a get still has to
