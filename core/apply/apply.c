@@ -232,7 +232,7 @@ static const char *refused_text(enum mk_code code)
 		return "not the leader";
 	}
 	if (code == ERR_UNAVAILABLE) {
-		return "the cluster is not connected";
+		return "the cluster is not connected, or does not serve the kind";
 	}
 	if (code == ERR_TIMEOUT) {
 		return "it waited too long to be sent";

@@ -240,6 +240,7 @@ struct wl_cluster {
 
 	/* rules/gates.c */
 	int64_t blocked_at; /* the clone waits at its preemption gate since then; 0 = not */
+	int64_t turn_until; /* its gate is open, and its turn ends then; 0 = it is not */
 
 	/* rules/priority.c */
 	unsigned priority_tries;     /* writes of the priority of ... */

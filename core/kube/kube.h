@@ -180,7 +180,8 @@ typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *repl
 /*
  * Sends one request; 'fn' is called exactly once later (never inside this call), unless kube_free
  * comes first. A link that is lost answers OUTCOME_UNKNOWN for what was sent. ERR_UNAVAILABLE (link
- * not up), ERR_NOT_FOUND (kind not served there), ERR_NO_MEMORY: then fn is not called.
+ * not up; kind of the named object not served there), ERR_NOT_FOUND (kind not served there, and no
+ * object is named), ERR_NO_MEMORY: then fn is not called.
  */
 enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id, kube_reply_fn *fn,
 		       void *ctx, struct mk_err *err);

@@ -220,8 +220,13 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 	}
 	plural = discovery_plural(l, r->kind);
 	if (plural.n == 0) {
-		/* A group whose discovery failed may have the kind. */
-		code = l->kinds[r->kind].code == ERR_UNAVAILABLE ? ERR_UNAVAILABLE : ERR_NOT_FOUND;
+		/*
+		 * A group whose discovery failed may have the kind. Of an object that is named, it
+		 * must not say "not found": the object may be there again together with its kind.
+		 */
+		bool unclear = l->kinds[r->kind].code == ERR_UNAVAILABLE || !is_nameless(r->verb);
+
+		code = unclear ? ERR_UNAVAILABLE : ERR_NOT_FOUND;
 		return err_set(err, code, "the cluster does not serve the kind");
 	}
 	req = mk_calloc(1, sizeof(*req));

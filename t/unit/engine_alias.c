@@ -254,8 +254,11 @@ static void told_once(const char *clusters, const char *second)
 	w_free(w);
 }
 
-/* The winner's MultiKueueCluster is deleted, and no config has the other name of its server. */
-static void ended_under_other_name(void)
+/*
+ * The winner's MultiKueueCluster is deleted, and no config has the other name of its server.
+ * 'pruned': the worker's Kueue removes Workloads that are Finished.
+ */
+static void ended_under_other_name(bool pruned)
 {
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
@@ -268,9 +271,14 @@ static void ended_under_other_name(void)
 		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
 		"\"Complete\","
 		"\"status\":\"True\"}]}}");
+	if (pruned) {
+		w_del(w, clone_of(w, 2, "wl-j"));
+	}
 	w_later(w, 900000);
 	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions"), "Complete") != NULL,
-	   "the job that ended there is told by the other name, and not run again");
+	   pruned ? "also when only the job is left of it"
+		  : "the job that ended there is told by the other name, and not run again");
+	is_str(check_state(w, wl), "Ready", "no Retry");
 	w_free(w);
 }
 
@@ -306,7 +314,8 @@ int main(void)
 	restarted();
 	told_once("[\"w1\",\"w2\",\"w3\"]", "w3");
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
-	ended_under_other_name();
+	ended_under_other_name(false);
+	ended_under_other_name(true);
 	parted();
 	return done_testing();
 }

@@ -87,6 +87,25 @@ static void turns(void)
 	w_free(w);
 }
 
+/* The wall clock is set back, or far ahead: a turn takes as long as before. */
+static void clock_is_set(int64_t by)
+{
+	struct world *w = gated_world(2);
+
+	a_job(w, "j");
+	w_settle(w);
+	blocks(w, 1);
+	blocks(w, 2);
+	w_settle(w);
+	is_str(gate_at(w, 1), "Open", "one has its turn");
+	w->wall += by;
+	w_advance(w, 4 * MINUTE);
+	is_str(gate_at(w, 2), "Closed", "the wall clock is set: its turn is not over");
+	w_advance(w, 2 * MINUTE);
+	is_str(gate_at(w, 2), "Open", "... and ends in time");
+	w_free(w);
+}
+
 static void unknown_answer(void)
 {
 	struct world *w = gated_world(2);
@@ -187,6 +206,8 @@ int main(void)
 	switched_on();
 	clones();
 	turns();
+	clock_is_set((int64_t)-600 * MINUTE);
+	clock_is_set((int64_t)600 * MINUTE);
 	unknown_answer();
 	winner();
 	gate_off();

@@ -123,8 +123,11 @@ static void test_losses(void)
 	       "unserved 1 Job.batch code=not_found text=\"no matches for kind \\\"Job\\\" in "
 	       "version \\\"batch/v1\\\"\"\n",
 	       "is told");
-	is_int(send(KUBE_MERGE, KIND_FIRST_JOB, "j", "{}"), ERR_NOT_FOUND,
+	is_int(send(KUBE_CREATE, KIND_FIRST_JOB, "", "{}"), ERR_NOT_FOUND,
 	       "and refused at once the next time");
+	is_int(send(KUBE_MERGE, KIND_FIRST_JOB, "j", "{}"), ERR_UNAVAILABLE,
+	       "which does not say that an object is gone");
+	is_int(send(KUBE_GET, KIND_FIRST_JOB, "j", ""), ERR_UNAVAILABLE, "... neither to a read");
 }
 
 static void test_too_long(void)

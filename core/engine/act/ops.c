@@ -163,6 +163,7 @@ bool ops_ready(struct engine *e, struct record *r, struct queue_item *item)
 static void settle(struct engine *e, struct record *r, int64_t wait_ms)
 {
 	r->settling = true;
+	r->deleted = false;
 	r->settle_at = e->now + wait_ms;
 }
 
@@ -289,6 +290,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 		gone_already(e, r);
 	} else if (!known) {
 		settle(e, r, f->type == OP_DELETE ? SETTLE_DELETE_MS : SETTLE_WRITE_MS);
+		r->deleted = f->type == OP_DELETE;
 	}
 	if (f->note_type) {
 		note_send(e, r,

@@ -45,6 +45,22 @@ static bool is_candidate(struct pass *p, const struct clone *k, struct wl_cluste
 	return waits;
 }
 
+/*
+ * Notes when the turn of an open gate ends. By the wall clock alone, which may be set, it might
+ * last for hours.
+ */
+static void note_turn(const struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	int64_t age = p->e->wall - k->r->facts->gate_ms;
+
+	if (!clone_is(k, F_GATE_OPEN)) {
+		wc->turn_until = 0;
+	} else if (wc->turn_until == 0) {
+		age = age < 0 ? 0 : age > TURN_MS ? TURN_MS : age;
+		wc->turn_until = p->e->now + TURN_MS - age;
+	}
+}
+
 static void open_gate(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
@@ -71,7 +87,7 @@ void gates_turn(struct pass *p)
 {
 	struct engine *e = p->e;
 	struct clone *next = NULL;
-	int64_t first = INT64_MAX, opened = -1, left;
+	int64_t first = INT64_MAX, until = e->now;
 
 	if (!e->o.gates.orchestrated_preemption) {
 		return;
@@ -89,20 +105,14 @@ void gates_turn(struct pass *p)
 			pass_ask(p, k->r); /* its answer queues the pass */
 			return;
 		}
-		if (clone_is(k, F_GATE_OPEN) && k->r->facts->gate_ms > opened) {
-			opened = k->r->facts->gate_ms;
-		}
+		note_turn(p, k, wc);
+		until = wc->turn_until > until ? wc->turn_until : until;
 		if (is_candidate(p, k, wc) && wc->blocked_at < first) {
 			first = wc->blocked_at;
 			next = k;
 		}
 	}
-	if (!next) {
-		return;
-	}
-	left = opened < 0 ? 0 : TURN_MS - (e->wall - opened);
-	left = left > TURN_MS ? TURN_MS : left; /* the clock was set back */
-	if (pass_is_due(p, e->now + (left > 0 ? left : 0))) {
+	if (next && pass_is_due(p, until)) {
 		open_gate(p, next);
 	}
 }
@@ -110,16 +120,17 @@ void gates_turn(struct pass *p)
 const struct clone *gates_holder(const struct pass *p, int64_t *ret_until)
 {
 	const struct clone *holder = NULL;
+	int64_t until = p->e->now;
 
 	for (CLONES_EACH(k, p)) {
-		if (twin_is_ours(k->twin) && clone_is(k, F_GATE_OPEN) &&
-		    p->e->wall - k->r->facts->gate_ms < TURN_MS &&
-		    (!holder || k->r->facts->gate_ms > holder->r->facts->gate_ms)) {
+		const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+		if (twin_is_ours(k->twin) && clone_is(k, F_GATE_OPEN) && wc &&
+		    wc->turn_until > until) {
 			holder = k;
+			until = wc->turn_until;
 		}
 	}
-	if (holder) {
-		*ret_until = holder->r->facts->gate_ms + TURN_MS;
-	}
+	*ret_until = p->e->wall + (until - p->e->now);
 	return holder;
 }

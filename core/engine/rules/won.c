@@ -337,13 +337,14 @@ static bool object_told(struct pass *p, struct clone *k)
 /*
  * The winner's MultiKueueCluster is gone. Another MultiKueueCluster that the config does not name
  * may lead to its server: a job that ended there still gets its status copied, and does not run
- * again.
+ * again. Its clone may be gone: a worker's Kueue may remove Finished Workloads.
  */
 static void cluster_gone(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
-		if (twin_is_ours(k->twin) && watches_ready(p->e, k->c, p->kind) &&
-		    !members_each(p, k, object_told)) {
+		bool has = twin_is_ours(k->twin) || twin_is_ours(twin_recorded(p, k));
+
+		if (has && watches_ready(p->e, k->c, p->kind) && !members_each(p, k, object_told)) {
 			return;
 		}
 	}
@@ -421,9 +422,10 @@ void won_pass(struct pass *p)
 		    twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
 			give_up(p, k);
 		}
-	} else if (k->r && k->r->unknown) {
-		pass_ask(p, k->r);
 	} else {
-		winner_lost(p, k->c);
+		if (k->r && k->r->unknown) {
+			pass_ask(p, k->r);
+		}
+		winner_lost(p, k->c); /* no get is sent to a worker out of reach */
 	}
 }

@@ -139,12 +139,17 @@ static struct facts *draw(struct engine *e, const struct table *t, const struct 
 	return facts_of(t->kind, obj, &env, &e->scratch);
 }
 
+static mk_str uid_of(const struct event *ev)
+{
+	return ev->uid.n > 0 ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
+}
+
 /* Takes an observed state into the record. */
 static void put(struct engine *e, struct record *r, const struct event *ev)
 {
 	struct table *t = r->table;
 	struct facts *f = draw(e, t, ev->obj);
-	mk_str uid = ev->uid.n ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
+	mk_str uid = uid_of(ev);
 	bool siblings = f && concerns_siblings(t, r->facts, f);
 	bool is_new = !r->present || !r->uid || !str_eq(str_of(r->uid), uid);
 	struct kept *kept = NULL;
@@ -235,10 +240,20 @@ bool observe_known(struct engine *e, const struct event *ev)
 	return true;
 }
 
+/*
+ * Our delete of the object was applied, and the event does not show that it is going: the state is
+ * from before the delete.
+ */
+static bool outlives(const struct record *r, const struct event *ev)
+{
+	return r->present && r->settling && r->deleted && str_eq(str_of(r->uid), uid_of(ev)) &&
+	       json_str_at(ev->obj, "/metadata/deletionTimestamp").n == 0;
+}
+
 static void observed(struct engine *e, struct table *t, const struct event *ev)
 {
 	struct record *r = store_touch(&e->store, t, ev->ns, ev->name, e->now);
-	bool was;
+	bool was, late;
 
 	if (!r) {
 		if (ev->name.n > 0 && ev->ns.n + ev->name.n < 320) {
@@ -254,12 +269,16 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	    !is_back(e, r, ev)) {
 		return;
 	}
+	if (!r->present && r->unknown && str_eq(str_of(r->uid), uid_of(ev))) {
+		return; /* of the object before the one whose create is in doubt: a get decides */
+	}
 	was = r->present;
 	if (was && r->rv == ev->rv && r->epoch == ev->epoch && !t->mending) {
 		return;
 	}
+	late = outlives(r, ev);
 	put(e, r, ev);
-	r->settling = false;
+	r->settling = late;
 	if (!was && r->present) {
 		/*
 		 * A create whose answer was lost was applied. For other writes a get still has to
@@ -319,6 +338,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	}
 	if (r->present) {
 		news(e, r, NULL);
+		r->unknown = false; /* of one that was not present, a create is in doubt */
 	}
 	if (t->cluster == CLUSTER_MANAGER && t->kind == KIND_WORKLOAD && r->present) {
 		struct wl *w = wl_find(e, r->ns, r->name);
@@ -330,7 +350,6 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
 	r->ended = ev->rv != 0;
 	r->settling = false;
-	r->unknown = false;
 	touch_record(e, r);
 }
 

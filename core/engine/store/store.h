@@ -95,6 +95,7 @@ struct record {
 	bool taken;            /* a create found another object of the name; a get must show it */
 	bool doomed;           /* a delete of this uid, or a deactivation, may still arrive */
 	bool settling;         /* our view is old: wait for an event until settle_at, then get */
+	bool deleted;          /* ... by a delete that was applied: see outlives in observe.c */
 	uint8_t forward_tries; /* copy of a job: number of applied patches with hash 'forward' */
 	uint32_t forward;      /* hash of the patch that was sent last */
 	int64_t settle_at;

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an event or an answer may mean besides what it seems to: each wait has an end, and what is
+ * late is taken for late.
+ */
+#include "core/engine/state.h"
+#include "t/lib/engine_world.h"
+
+#define PRIORITY(value)                                                       \
+	"{\"spec\":{\"priority\":" #value ",\"priorityClassRef\":{\"group\":" \
+	"\"kueue.x-k8s.io\",\"kind\":\"WorkloadPriorityClass\",\"name\":\"p" #value "\"}}}"
+
+/*
+ * A write to the winner's clone gets no answer because the worker is lost: the job counts as lost
+ * after the timeout all the same.
+ */
+static void lost_with_a_write(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_patch(w, wl, PRIORITY(1));
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_MERGE,
+			      .cluster = 2,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_UNKNOWN,
+			      .code = ERR_UNKNOWN};
+	w_patch(w, wl, PRIORITY(7));
+	w_step(w);
+	ok(strstr(w_take(w), "merge 2 Workload wl-j priority") != NULL, "a write is under way");
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_later(w, 890000);
+	is_str(check_state(w, wl), "Ready", "its fate and the worker are unknown: patience");
+	w_later(w, 20000);
+	is_str(check_state(w, wl), "Retry", "for as long as for any lost worker");
+	w_free(w);
+}
+
+/* --- late events ------------------------------------------------------------------------------ */
+
+/* The last event of those that wait is taken out, and comes when the test says. */
+static struct pending keep_last(struct world *w)
+{
+	return w->q[--w->n_q];
+}
+
+static void comes(struct world *w, struct pending p)
+{
+	w->q[w->n_q++] = p;
+}
+
+/*
+ * Another client changes the job and deletes it, and our delete finds nothing. The watch is late:
+ * it shows that when the create of the next one is in doubt already.
+ */
+static void late_end_of_the_one_before(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct pending change, end;
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
+	change = keep_last(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	end = keep_last(w);
+	evict(w, wl, "P");
+	w_settle(w);
+	release_quota(w, wl);
+	w_later(w, 15000);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_take(w);
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_CREATE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_UNKNOWN,
+			      .code = ERR_UNKNOWN};
+	while (w->rig.times > 0) {
+		w_step(w);
+	}
+	comes(w, change);
+	comes(w, end);
+	w_step(w);
+	is_str(strstr(w_take(w), "create 2 Job"), "create 2 Job j job_create\nget 2 Job j get\n",
+	       "the end of the one before says nothing of a create in doubt: a look does");
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "then it is sent again");
+	w_free(w);
+}
+
+/*
+ * Quota goes and comes back. The clone of the round before is deleted; the watch is late, and
+ * shows only now that it was admitted before that.
+ */
+static void late_admission_of_a_deleted_clone(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	struct pending admitted, end = {.ns = NULL};
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_drop(w, w->n_q - 1); /* w_apply tells it once, too */
+	admitted = keep_last(w);
+	release_quota(w, wl);
+	while (clone_of(w, 2, "wl-j")) {
+		w_step(w);
+	}
+	for (size_t i = 0; i < w->n_q; i++) {
+		if (w->q[i].ev.type == EV_GONE && w->q[i].ev.cluster == 2) {
+			end = w->q[i];
+			w->q[i] = w->q[--w->n_q];
+		}
+	}
+	w_settle(w);
+	w_take(w);
+	give_quota(w, wl);
+	w_settle(w);
+	comes(w, admitted);
+	w_settle(w);
+	comes(w, end);
+	w_later(w, 15000);
+	ok(!strstr(w_take(w), " win"), "a deleted clone does not win");
+	is_str(check_state(w, wl), "Pending", "... and no quota is given back for it");
+	ok(clone_of(w, 2, "wl-j") != NULL, "another is made when its end is seen");
+	w_free(w);
+}
+
+int main(void)
+{
+	lost_with_a_write();
+	late_end_of_the_one_before();
+	late_admission_of_a_deleted_clone();
+	return done_testing();
+}
