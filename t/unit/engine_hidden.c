@@ -268,8 +268,38 @@ static void gone_before_the_list(void)
 	w_free(w);
 }
 
+/*
+ * It ended while no process ran, and the worker hides its jobs now. The next process sees the
+ * Workloads of the manager before its jobs: that there is no job to tell the end to is not known.
+ */
+static void ended_before_our_list(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w->unserved[2][JOB] = true;
+	w->hold_jobs[0] = true;
+	w_start(w);
+	w_settle(w);
+	served(w, ERR_NOT_FOUND);
+	w_later(w, 10000);
+	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"),
+	   "our jobs are not listed yet: the end waits");
+	w->hold_jobs[0] = false;
+	w_list(w, 0, JOB);
+	w_later(w, 5000);
+	ok(strstr(w_find(w, 0, JOB, "ns", "j")->text, "\"type\":\"Complete\"") != NULL,
+	   "... the job gets its end");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL,
+	   "... before its Workload");
+	w_free(w);
+}
+
 int main(void)
 {
+	ended_before_our_list();
 	running_then_unserved(ERR_DENIED, "the winner refuses the kind: an Event tells at once");
 	running_then_unserved(ERR_NOT_FOUND,
 			      "the winner has the kind no more: an Event tells at once");

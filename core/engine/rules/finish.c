@@ -95,16 +95,24 @@ static bool end_is_told(struct pass *p, const struct clone *k)
 }
 
 /*
- * True when this object's status is up to date. A copy without a member has no object to report to.
+ * Is there surely no object here to report to: a copy without a member, or a job that was deleted?
+ * A new process learns of Workloads before it learns of jobs.
  */
+static bool lacks_object(const struct pass *p)
+{
+	return !p->job &&
+	       (manager_knows(p->e, p->kind) || table_is_unserved(manager_table(p->e, p->kind)));
+}
+
+/* True when this object's status is up to date. */
 static bool object_done(struct pass *p, struct clone *k)
 {
 	struct table *t = k->c->tables[p->kind];
 	struct record *remote = twin_record(p, k);
 	enum twin twin = twin_of_job(p, remote);
 
-	if (p->grouped && !p->job) {
-		return manager_knows(p->e, p->kind);
+	if (!p->job && (p->grouped || !lacks_object(p))) {
+		return lacks_object(p);
 	}
 	if (table_view(k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);
