@@ -83,7 +83,7 @@ static struct json *flavors_of(struct arena *a, const struct table *cqs, const s
 }
 
 static void make(struct kept_card *k, struct engine *e, const struct cluster *c,
-		 const struct record *cq)
+		 const struct record *cq, bool place)
 {
 	const struct record *r = cluster_record(e, c);
 	const struct facts *f = r ? r->facts : NULL;
@@ -92,9 +92,11 @@ static void make(struct kept_card *k, struct engine *e, const struct cluster *c,
 	k->place = version_of(r);
 	k->queue = version_of(cq);
 	k->cohort_no = cohort_no(cq);
-	k->pub = (struct card){.name = json_new_str(a, str_of(c->name)),
-			       .labels = pairs(a, f ? f->names : NULL, f ? f->n_names : 0),
-			       .annotations = pairs(a, f ? f->checks : NULL, f ? f->n_checks : 0)};
+	k->pub = (struct card){.name = json_new_str(a, str_of(c->name))};
+	if (place) {
+		k->pub.labels = pairs(a, f ? f->names : NULL, f ? f->n_names : 0);
+		k->pub.annotations = pairs(a, f ? f->checks : NULL, f ? f->n_checks : 0);
+	}
 	if (cq) {
 		k->pub.queue = json_new_str(a, cq->name);
 		k->pub.flavors = flavors_of(a, cq->table, cq->facts);
@@ -103,17 +105,17 @@ static void make(struct kept_card *k, struct engine *e, const struct cluster *c,
 
 /* A card that is kept has the record of the queue that was asked for last, if any was. */
 static bool is_current(const struct kept_card *k, const struct engine *e, const struct cluster *c,
-		       const struct record *cq)
+		       const struct record *cq, bool place)
 {
-	return same_version(&k->place, cluster_record(e, c)) &&
+	return same_version(&k->place, cluster_record(e, c)) && (!place || k->pub.labels) &&
 	       (!cq || (same_version(&k->queue, cq) && k->cohort_no == cohort_no(cq)));
 }
 
-const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq)
+const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq, bool place)
 {
 	struct kept_card *k = (struct kept_card *)(void *)c->card;
 
-	if (k && is_current(k, e, c, cq)) {
+	if (k && is_current(k, e, c, cq, place)) {
 		return &k->pub;
 	}
 	if (k) {
@@ -127,7 +129,7 @@ const struct card *card_of(struct engine *e, struct cluster *c, const struct rec
 		arena_init(&k->a, 0);
 		c->card = &k->pub;
 	}
-	make(k, e, c, cq);
+	make(k, e, c, cq, place);
 	if (arena_failed(&k->a)) {
 		card_free(c->card);
 		c->card = NULL;
