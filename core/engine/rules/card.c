@@ -38,18 +38,24 @@ static uint64_t cohort_no(const struct record *cq)
 	return cq && cq->facts->s[S_QUEUE].n > 0 ? cq->table->cohort_no : 0;
 }
 
+void card_add_pair(struct arena *a, struct json *list, mk_str name, mk_str value)
+{
+	struct json *o = json_new_obj(a);
+
+	json_append_lit(a, o, STR("name"), json_new_str(a, name));
+	json_append_lit(a, o, STR("value"), json_new_str(a, value));
+	json_add(a, list, o);
+}
+
 /* Facts of a MultiKueueCluster have them as "name=value", in the order of names. */
 static struct json *pairs(struct arena *a, const mk_str *v, size_t n)
 {
 	struct json *list = json_new_arr(a);
 
 	for (size_t i = 0; i < n; i++) {
-		struct json *o = json_new_obj(a);
 		mk_str value, name = api_label_name(v[i], &value);
 
-		json_append_lit(a, o, STR("name"), json_new_str(a, name));
-		json_append_lit(a, o, STR("value"), json_new_str(a, value));
-		json_add(a, list, o);
+		card_add_pair(a, list, name, value);
 	}
 	return list;
 }

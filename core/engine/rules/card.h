@@ -24,6 +24,8 @@ struct card {
  */
 const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq,
 			   bool place);
+/* Adds {"name", "value"} to 'list': labels and annotations are told in that form. */
+void card_add_pair(struct arena *a, struct json *list, mk_str name, mk_str value);
 /* NULL is fine. */
 void card_free(struct card *card);
 
