@@ -2,15 +2,8 @@
 /* ClusterQueues; see queue.h. */
 #include "core/api/queue.h"
 
-#include <string.h>
-
 #include "core/api/amount.h"
-#include "core/base/map.h"
-
-enum {
-	FEW = 16,       /* quotas that are looked through */
-	PAIR_MAX = 640, /* bytes of two names */
-};
+#include "core/api/queue_find.h"
 
 /* A limit that is there and cannot be read is the strictest. */
 static int64_t limit_of(struct arena *a, const struct json *resource, const char *key, mk_str name)
@@ -53,83 +46,35 @@ static void add_flavor(struct arena *a, const struct json *flavor, uint32_t grou
 
 /* --- what is used ----------------------------------------------------------------------------- */
 
-/* The quotas of a list by pair, when they are many. */
-struct pairs {
-	struct api_quota *list;
-	uint32_t n;
-	struct map map; /* "flavor/resource" */
-	char key[PAIR_MAX];
-};
-
-static mk_str key_of(struct pairs *p, mk_str flavor, mk_str resource)
-{
-	if (flavor.n + resource.n + 1 > PAIR_MAX) {
-		return STR("");
-	}
-	memcpy(p->key, str_chars(flavor), flavor.n);
-	p->key[flavor.n] = '/';
-	memcpy(p->key + flavor.n + 1, str_chars(resource), resource.n);
-	return (mk_str){p->key, flavor.n + 1 + resource.n};
-}
-
-static bool make_map(struct pairs *p)
-{
-	map_init(&p->map);
-	for (uint32_t i = 0; p->n > FEW && i < p->n; i++) {
-		mk_str key = key_of(p, p->list[i].flavor, p->list[i].resource);
-
-		if (key.n > 0 && !map_get(&p->map, key) && !map_put(&p->map, key, &p->list[i])) {
-			return false;
-		}
-	}
-	return true;
-}
-
-/* The first of that pair; NULL: none. */
-static struct api_quota *find(struct pairs *p, mk_str flavor, mk_str resource)
-{
-	if (p->n > FEW) {
-		return map_get(&p->map, key_of(p, flavor, resource));
-	}
-	for (uint32_t i = 0; i < p->n; i++) {
-		if (str_eq(p->list[i].flavor, flavor) && str_eq(p->list[i].resource, resource)) {
-			return &p->list[i];
-		}
-	}
-	return NULL;
-}
-
 /*
  * The reservation in the status; statuses of older Kueue only have the usage. However long it is,
- * and whatever it names, it is read once. False: out of memory.
+ * and whatever it names, it is read once.
  */
-static bool read_used(struct arena *a, const struct json *obj, struct api_quota *list, uint32_t n)
+static void read_used(struct arena *a, const struct json *obj, struct api_quota *list, uint32_t n)
 {
 	const struct json *flavors = json_at(obj, "/status/flavorsReservation");
-	struct pairs p = {.list = list, .n = n};
-	bool good = make_map(&p);
+	struct api_quota_finder f;
 	struct json_iter it;
 
+	api_quota_finder_init(&f, (struct api_quota_list){.v = list, .n = n});
 	flavors = json_len(flavors) > 0 ? flavors : json_at(obj, "/status/flavorsUsage");
 	it = json_iter(flavors);
-	while (good && n > 0 && json_next(&it)) {
+	while (n > 0 && json_next(&it)) {
 		struct json_iter each = json_iter(json_get(it.val, "resources"));
 		mk_str flavor = json_str(json_get(it.val, "name"));
 
 		while (json_next(&each)) {
 			mk_str resource = json_str(json_get(each.val, "name"));
-			struct api_quota *q = find(&p, flavor, resource);
+			const struct api_quota *q = api_quota_find(&f, flavor, resource);
 			struct api_amount amount = {.v = 0};
 
 			if (q) {
 				(void)api_amount_read(a, json_get(each.val, "total"), resource,
 						      true, &amount);
-				q->used = amount.v;
+				list[q - list].used = amount.v;
 			}
 		}
 	}
-	map_done(&p.map);
-	return good;
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -154,5 +99,49 @@ struct api_quota *api_quotas(struct arena *a, const struct json *obj, uint32_t *
 			add_flavor(a, flavors.val, g, list, ret_n);
 		}
 	}
-	return list && read_used(a, obj, list, *ret_n) ? list : NULL;
+	if (list) {
+		read_used(a, obj, list, *ret_n);
+	}
+	return list;
+}
+
+/* --- what there was before -------------------------------------------------------------------- */
+
+typedef int64_t amount_fn(const struct api_quota *q);
+
+static int64_t nominal_of(const struct api_quota *q)
+{
+	return q->nominal;
+}
+
+static int64_t free_of(const struct api_quota *q)
+{
+	return api_add(q->nominal, -q->used);
+}
+
+/* What was not there before had nothing. */
+static bool is_any_more(struct api_quota_list old, struct api_quota_list now, amount_fn *amount)
+{
+	struct api_quota_finder f;
+
+	api_quota_finder_init(&f, old);
+	for (size_t i = 0; i < now.n; i++) {
+		const struct api_quota *q = &now.v[i];
+		const struct api_quota *before = api_quota_find(&f, q->flavor, q->resource);
+
+		if (amount(q) > (before ? amount(before) : 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool api_quotas_grew(struct api_quota_list old, struct api_quota_list now)
+{
+	return is_any_more(old, now, nominal_of);
+}
+
+bool api_quotas_freed(struct api_quota_list old, struct api_quota_list now)
+{
+	return is_any_more(old, now, free_of);
 }

@@ -61,8 +61,11 @@ static void spare(struct trees_seen *s, mk_str name, int64_t base, int64_t last)
 void trees_seen_wrote(struct trees_seen *s, const struct trees_write *w, int64_t generation,
 		      int64_t mono_ms)
 {
+	if (w->verb == TREES_STATUS || w->kind == API_TREE) {
+		return; /* neither a status nor a finalizer is quota */
+	}
 	if (!w->more) {
-		s->less_ms = w->kind == API_TREE ? s->less_ms : mono_ms;
+		s->less_ms = mono_ms;
 	} else if (w->kind == API_QUEUE && generation > w->generation) {
 		/* What others changed since the pass comes before. */
 		spare(s, w->name, generation - 1, generation);

@@ -24,8 +24,8 @@ void trees_seen_begin(struct trees_seen *s, int64_t mono_ms);
 void trees_seen_done(struct trees_seen *s);
 
 /*
- * A write that is no status was carried out, or it is not known whether it was. 'generation': that
- * of the object since then; 0: not known.
+ * A write was carried out, or it is not known whether it was; one that is no quota counts for
+ * nothing. 'generation': that of the object since then; 0: not known.
  */
 void trees_seen_wrote(struct trees_seen *s, const struct trees_write *w, int64_t generation,
 		      int64_t mono_ms);

@@ -146,8 +146,8 @@ static void answered(struct trees_thread *t, struct outcome *x, const struct tre
 	switch (answer->sent) {
 	case TREES_DONE:
 		t->retry_ms = 0;
+		trees_seen_wrote(&t->seen, w, answer->generation, clock_mono_ms());
 		if (w->verb != TREES_STATUS) {
-			trees_seen_wrote(&t->seen, w, answer->generation, clock_mono_ms());
 			done(x, w);
 		}
 		break;

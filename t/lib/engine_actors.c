@@ -38,6 +38,29 @@ const char *w_active(struct world *w, uint16_t kind, const char *name)
 	return text;
 }
 
+void add_secret(struct world *w, size_t i)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"w%zu\",\"namespace\":\"kueue-system\"},\"data\":{"
+		 "\"kubeconfig\":\"k%zu\"}}",
+		 i, i);
+	w_put(w, 0, KIND_SECRET, text);
+}
+
+void add_cluster(struct world *w, size_t i, const char *meta)
+{
+	char text[512];
+
+	snprintf(
+		text, sizeof(text),
+		"{\"metadata\":{\"name\":\"w%zu\",\"generation\":1%s},\"spec\":{\"clusterSource\":{"
+		"\"kubeConfig\":{\"location\":\"w%zu\",\"locationType\":\"Secret\"}}}}",
+		i, meta, i);
+	w_put(w, 0, KIND_CLUSTER, text);
+}
+
 struct object *a_workload(struct world *w, const char *name)
 {
 	const char *uid = w_find(w, 0, JOB, "ns", name)->uid;

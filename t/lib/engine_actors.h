@@ -19,6 +19,12 @@ const char *w_str(struct world *w, const struct object *o, const char *pointer);
 /* "<status> <reason>: <message>" of an object's first condition. */
 const char *w_active(struct world *w, uint16_t kind, const char *name);
 
+/* The Secret of worker w<i>. */
+void add_secret(struct world *w, size_t i);
+
+/* Its MultiKueueCluster; 'meta': more of its metadata, as ",\"labels\":{}", or "". */
+void add_cluster(struct world *w, size_t i, const char *meta);
+
 /* Kueue's Workload "wl-<name>" of the user's job 'name', with quota. */
 struct object *a_workload(struct world *w, const char *name);
 

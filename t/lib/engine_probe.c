@@ -88,13 +88,9 @@ static const mk_entry plugin = MK_ENTRY_NEEDS(3, "io.test.probe", "1.0.0", facto
 struct world *probe_world(size_t n)
 {
 	struct world *w = w_new(n);
-	struct mk_err err;
 
 	w_stop(w);
-	if (plug_add(w->plug, &plugin, "", &err) != ERR_OK) {
-		printf("Bail out! no probe: %s\n", err.msg);
-		exit(1);
-	}
+	w_plugin(w, &plugin);
 	w->dispatcher = "test.io/probe";
 	memset(&probe, 0, sizeof(probe));
 	probe.n = 1;

@@ -268,6 +268,16 @@ void w_restart(struct world *w)
 	w_start(w);
 }
 
+void w_plugin(struct world *w, const mk_entry *plugin)
+{
+	struct mk_err err;
+
+	if (plug_add(w->plug, plugin, "", &err) != ERR_OK) {
+		printf("Bail out! no plugin: %s\n", err.msg);
+		exit(1);
+	}
+}
+
 struct world *w_new(size_t n)
 {
 	struct world *w = calloc(1, sizeof(*w));
@@ -277,12 +287,11 @@ struct world *w_new(size_t n)
 
 	kinds_init(&w->kinds);
 	w->plug = plug_new(&err);
-	if (plug_add(w->plug, &mk_entry_job, "", &err) != ERR_OK ||
-	    plug_add(w->plug, &mk_entry_all_at_once, "", &err) != ERR_OK ||
-	    plug_add(w->plug, &mk_entry_external, "", &err) != ERR_OK ||
-	    (w_more && plug_add(w->plug, w_more, "", &err) != ERR_OK)) {
-		printf("Bail out! no plugins: %s\n", err.msg);
-		exit(1);
+	w_plugin(w, &mk_entry_job);
+	w_plugin(w, &mk_entry_all_at_once);
+	w_plugin(w, &mk_entry_external);
+	if (w_more) {
+		w_plugin(w, w_more);
 	}
 	kinds_add(&w->kinds, STR("batch"), STR("v1"), STR("Job"), STR("batch/v1, Kind=Job"), &id);
 	for (size_t i = 1; i < plug_n_adapters(w->plug); i++) {
@@ -307,18 +316,8 @@ struct world *w_new(size_t n)
 	snprintf(text + strlen(text), sizeof(text) - strlen(text), "]}}");
 	w_put(w, 0, KIND_CONFIG, text);
 	for (size_t i = 1; i <= n; i++) {
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"w%zu\",\"generation\":1},\"spec\":{"
-			 "\"clusterSource\":{"
-			 "\"kubeConfig\":{\"location\":\"w%zu\",\"locationType\":\"Secret\"}}}}",
-			 i, i);
-		w_put(w, 0, KIND_CLUSTER, text);
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"w%zu\",\"namespace\":\"kueue-system\"},"
-			 "\"data\":{"
-			 "\"kubeconfig\":\"k%zu\"}}",
-			 i, i);
-		w_put(w, 0, KIND_SECRET, text);
+		add_cluster(w, i, "");
+		add_secret(w, i);
 	}
 	w_drop(w, w->n_q); /* the lists will tell */
 	w_start(w);

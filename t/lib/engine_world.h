@@ -11,10 +11,11 @@
 #include "t/lib/engine_server.h"
 
 /*
- * The plugins of every world; the Makefile gives the entries of those
- * that are linked in these names.
+ * The plugins of every world, and dispatchers for w_plugin; the Makefile
+ * gives the entries of those that are linked in these names.
  */
 extern const mk_entry mk_entry_job, mk_entry_all_at_once, mk_entry_external;
+extern const mk_entry mk_entry_incremental, mk_entry_least_loaded, mk_entry_placement;
 extern const mk_entry *w_more; /* a test's own adapters: kinds JOB + 1, ... */
 
 /*
@@ -58,6 +59,9 @@ void w_restart(struct world *w);
 
 /* A manager with 'n' workers w1..wn behind check "mk". */
 struct world *w_new(size_t n);
+
+/* Adds a plugin; w->dispatcher of the next engine may be one of its. */
+void w_plugin(struct world *w, const mk_entry *plugin);
 
 /* Ends the engine and frees the world. */
 void w_free(struct world *w);

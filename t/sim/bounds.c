@@ -8,8 +8,6 @@
 #include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
-#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
-
 enum {
 	QUOTA_BACK_MS = 2 * 60 * 1000,
 	REQUESTS_A_MINUTE = 120,

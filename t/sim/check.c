@@ -14,7 +14,6 @@
 #include "core/base/hash.h"
 #include "t/sim/sim.h"
 
-#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
@@ -78,7 +77,7 @@ static int count_copies(struct sim *s, mk_str ns, mk_str name, mk_str uid, bool 
 	*ret_excused = false;
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		const struct json *o =
-			ks_get(s->plane[i].store, u ? user_resource(u) : "batch/v1/jobs", ns, name);
+			ks_get(s->plane[i].store, u ? user_resource(u) : JOBS, ns, name);
 
 		/* A copy of an earlier job of this name is another job's. */
 		if (o != NULL && json_str_at(o, ORIGIN).n > 0 &&
@@ -167,7 +166,7 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 		name = json_str_at(obj,
 				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
 	}
-	return ks_get(mgr, "kueue.x-k8s.io/v1beta2/workloads", c->ns, name);
+	return ks_get(mgr, WORKLOADS, c->ns, name);
 }
 
 /* A job is made on the committed winner only; this is why it cannot start twice. */
@@ -276,7 +275,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 		check_single(s, c, p->index);
 		note_over(s, p, c);
 	}
-	if (str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
+	if (str_is(c->resource, WORKLOADS)) {
 		note_verdict(s, p, c);
 		if (s->places && by) {
 			placing_cloned(s, p, c);
@@ -289,7 +288,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 		return;
 	}
 	s->writes++;
-	if (!job && !is_pod(c) && !str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads")) {
+	if (!job && !is_pod(c) && !str_is(c->resource, WORKLOADS)) {
 		fail(s, "origin", "wrote %.*s %.*s on %s", STR_ARG(c->resource), STR_ARG(c->name),
 		     p->name);
 	} else if (!is_ours(by, c->before != NULL ? c->before : c->after)) {
@@ -316,8 +315,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 		return;
 	}
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		const struct json *remote = ks_get(
-			s->plane[i].store, "kueue.x-k8s.io/v1beta2/workloads", c->ns, c->name);
+		const struct json *remote = ks_get(s->plane[i].store, WORKLOADS, c->ns, c->name);
 		uint64_t said = verdict_of(c->after);
 
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
@@ -445,14 +443,13 @@ static void check_manager_job(struct sim *s, const struct ks_commit *c)
 /* The one object on the manager of which daemons write more than the status. */
 static bool is_quota(const struct sim *s, const struct ks_commit *c)
 {
-	return s->gates.quota_automation &&
-	       str_is(c->resource, "kueue.x-k8s.io/v1beta2/clusterqueues");
+	return s->gates.quota_automation && str_is(c->resource, CLUSTER_QUEUES);
 }
 
 void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 {
 	const struct site *by = writer(s, c);
-	bool workload = str_is(c->resource, "kueue.x-k8s.io/v1beta2/workloads");
+	bool workload = str_is(c->resource, WORKLOADS);
 	bool job = is_job_resource(c->resource);
 
 	if (is_worker(p)) {

@@ -7,8 +7,6 @@
  */
 #include "t/sim/churn.h"
 
-#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
-
 const char *const dispatching_names[DISPATCH_N] = {
 	[DISPATCH_ALL] = "kueue.x-k8s.io/multikueue-dispatcher-all-at-once",
 	[DISPATCH_INCREMENTAL] = "kueue.x-k8s.io/multikueue-dispatcher-incremental",

@@ -5,12 +5,6 @@
 
 #include "t/sim/sim.h"
 
-#define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
-#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
-#define JOBS "batch/v1/jobs"
-#define WORKLOAD_PATH KUEUE "namespaces/default/workloads/"
-#define JOB_PATH "/apis/batch/v1/namespaces/default/jobs/"
-
 /* One of the objects that are so, drawn from 'wide'; NULL: none is. Valid until the next write. */
 const struct json *churn_pick(struct sim *s, const struct ks_store *store, const char *resource,
 			      bool (*wanted)(const struct json *o));

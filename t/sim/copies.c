@@ -7,9 +7,7 @@
 
 #include "t/sim/story.h"
 
-#define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
 #define EVENTS "events.k8s.io/v1/events"
-#define JOB_PATH "/apis/batch/v1/namespaces/default/jobs/"
 
 enum { SOME = 20 };
 

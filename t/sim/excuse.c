@@ -75,8 +75,7 @@ void excuse_rejecting(struct sim *s, const struct msg *m)
 	rest = str_sub(m->req.target, (size_t)(at - m->req.target.p) + sizeof(path) - 1,
 		       m->req.target.n);
 	str_split(&rest, '/', &name);
-	u = user_by_workload(s, ks_get(m->plane->store, "kueue.x-k8s.io/v1beta2/workloads",
-				       STR("default"), name));
+	u = user_by_workload(s, ks_get(m->plane->store, WORKLOADS, STR("default"), name));
 	if (u != NULL) {
 		u->rejecting = true;
 	}

@@ -4,11 +4,6 @@
 
 #include "t/sim/story.h"
 
-#define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
-#define WORKLOAD_PATH KUEUE "namespaces/default/workloads/"
-#define JOB_PATH "/apis/batch/v1/namespaces/default/jobs"
-#define QUEUES "kueue.x-k8s.io/v1beta2/clusterqueues"
-
 enum { FEW_GATES = 10 };
 
 /* Does something to the object of that name; false: it went wrong. */
@@ -77,7 +72,7 @@ static void plant(struct sim *s, size_t number)
 {
 	arena_clear(&s->arena);
 	(void)plane_request(
-		&s->plane[1], "POST", JOB_PATH, NULL,
+		&s->plane[1], "POST", JOBS_PATH, NULL,
 		arena_printf(
 			&s->arena,
 			"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":"
@@ -240,7 +235,7 @@ void story_gates(struct coverage *cov, size_t most)
 
 static bool quota_is(struct sim *s, const char *wanted)
 {
-	const struct json *q = ks_get(s->plane[0].store, QUEUES, STR(""), STR("cq"));
+	const struct json *q = ks_get(s->plane[0].store, CLUSTER_QUEUES, STR(""), STR("cq"));
 	mk_str text = json_write(
 		&s->arena, json_at(q, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"));
 

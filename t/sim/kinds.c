@@ -9,9 +9,6 @@
 #include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
-#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
-#define WORKLOAD_PATH "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
-#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define TEMPLATE                                                                               \
 	"\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\"," \
@@ -23,7 +20,7 @@ static const struct {
 	const char *spec;
 	const char *running, *stopped, *ended; /* status; NULL: it never ends */
 } kinds[USER_KINDS] = {
-	[USER_OF_JOBS] = {.resource = "batch/v1/jobs"},
+	[USER_OF_JOBS] = {.resource = JOBS},
 	[USER_OF_JOBSETS] =
 		{"jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet",
 		 "jobset.x-k8s.io/v1alpha2/jobsets",
@@ -67,14 +64,13 @@ bool is_job_resource(mk_str resource)
 
 const char *user_path(struct sim *s, const struct user *u, bool named)
 {
-	return u->of == USER_OF_JOBS
-		       ? arena_printf(&s->arena, "/apis/batch/v1/namespaces/default/jobs%s%s",
-				      named ? "/" : "", named ? u->name : "")
-				 .p
-		       : arena_printf(&s->arena, "/apis/%s/namespaces/default/%s%s%s",
-				      kinds[u->of].api_version, kinds[u->of].plural,
-				      named ? "/" : "", named ? u->name : "")
-				 .p;
+	return u->of == USER_OF_JOBS ? arena_printf(&s->arena, JOBS_PATH "%s%s", named ? "/" : "",
+						    named ? u->name : "")
+					       .p
+				     : arena_printf(&s->arena, "/apis/%s/namespaces/default/%s%s%s",
+						    kinds[u->of].api_version, kinds[u->of].plural,
+						    named ? "/" : "", named ? u->name : "")
+					       .p;
 }
 
 const struct json *user_job(const struct user *u, const struct plane *p)
@@ -121,7 +117,7 @@ static void make_workload(struct sim *s, const struct user *u, struct plane *p,
 {
 	mk_str uid = json_str_at(job, "/metadata/uid");
 
-	(void)plane_request(p, "POST", WORKLOAD_PATH, NULL,
+	(void)plane_request(p, "POST", WORKLOADS_PATH, NULL,
 			    arena_printf(&s->arena,
 					 "{\"apiVersion\":\"kueue.x-k8s.io/"
 					 "v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
@@ -152,7 +148,7 @@ static void finish(struct sim *s, struct plane *p, mk_str name, const struct jso
 				      STR_ARG(time_rfc3339(a, wall_of(s)))),
 			 &c, NULL);
 	json_add(a, list, c);
-	merge(p, WORKLOAD_PATH, arena_printf(a, "/%.*s/status", STR_ARG(name)).p,
+	merge(p, WORKLOADS_PATH, arena_printf(a, "/%.*s/status", STR_ARG(name)).p,
 	      arena_printf(a, "{\"status\":{\"conditions\":%.*s}}", STR_ARG(json_write(a, list))));
 }
 
@@ -215,7 +211,7 @@ static void play_worker(struct sim *s, struct user *u, struct plane *p)
 	}
 	wl = ks_get(p->store, WORKLOADS, STR("default"), name);
 	if (wl != NULL && json_len(json_at(wl, "/metadata/ownerReferences")) == 0) {
-		merge(p, WORKLOAD_PATH, arena_printf(&s->arena, "/%.*s", STR_ARG(name)).p,
+		merge(p, WORKLOADS_PATH, arena_printf(&s->arena, "/%.*s", STR_ARG(name)).p,
 		      arena_printf(&s->arena, "{\"metadata\":{\"ownerReferences\":%.*s}}",
 				   STR_ARG(owner(s, u, job))));
 	} else if (job_over(job)) {

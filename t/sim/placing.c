@@ -16,7 +16,6 @@
 #include "t/sim/churn.h"
 
 enum {
-	SECOND = 1000,
 	SLACK_MS = 30 * SECOND, /* to see, to decide and to write */
 	ROOM_MS = 15 * SECOND,  /* ... and what rounds take besides */
 	TOLD_MS = 10 * SECOND + PLACES_LOOK_MS,
@@ -125,7 +124,7 @@ static int64_t number(const struct json *queue)
 
 static const struct json *queue_of(const struct plane *p, const char *name)
 {
-	return ks_get(p->store, "kueue.x-k8s.io/v1beta2/clusterqueues", STR_NONE, str_of(name));
+	return ks_get(p->store, CLUSTER_QUEUES, STR_NONE, str_of(name));
 }
 
 static int64_t pods_of(const struct json *wl)
@@ -191,8 +190,7 @@ static const struct json *cluster_of(const struct sim *s, const struct site *sit
 {
 	char name[8] = {'w', (char)('0' + i), 0};
 
-	return ks_get(s->plane[site->home].store, "kueue.x-k8s.io/v1beta2/multikueueclusters",
-		      STR_NONE, str_of(name));
+	return ks_get(s->plane[site->home].store, CLUSTERS, STR_NONE, str_of(name));
 }
 
 static unsigned zone_of(const struct json *cluster)

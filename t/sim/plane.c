@@ -6,7 +6,6 @@
 #include "core/base/base64.h"
 #include "t/sim/sim.h"
 
-#define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
 #define HEAD "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 
 static void on_commit(void *ctx, const struct ks_commit *c)
@@ -81,7 +80,7 @@ int plane_merge(struct plane *p, const char *target, mk_str body)
 void plane_set_quota(struct plane *p, unsigned pods)
 {
 	int status = plane_merge(
-		p, "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+		p, KUEUE "clusterqueues/cq",
 		arena_printf(&p->sim->arena,
 			     "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],"
 			     "\"flavors\":[{\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","

@@ -8,7 +8,6 @@
 #include "t/sim/story.h"
 
 #define POD_PATH "/api/v1/namespaces/default/pods"
-#define WORKLOAD_PATH "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
 #define PODS "v1/pods"
 
 enum { MEMBERS = 3 };
@@ -57,7 +56,7 @@ static bool make_group(struct sim *s, size_t g)
 		good &= make_pod(s, g, i);
 	}
 	return good &&
-	       send(s, 0, "POST", WORKLOAD_PATH,
+	       send(s, 0, "POST", WORKLOADS_PATH,
 		    arena_printf(
 			    &s->arena,
 			    "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
@@ -133,7 +132,7 @@ static void end_clones(struct sim *s)
 				&end, NULL);
 			json_add(&s->arena, list, end);
 			(void)send(s, i, "PATCH",
-				   arena_printf(&s->arena, WORKLOAD_PATH "/%.*s/status",
+				   arena_printf(&s->arena, WORKLOADS_PATH "/%.*s/status",
 						STR_ARG(json_str_at(o, "/metadata/name")))
 					   .p,
 				   arena_printf(&s->arena, "{\"status\":{\"conditions\":%.*s}}",

@@ -351,7 +351,7 @@ static void pruned_jobs(struct coverage *cov, size_t most)
 		before = s->requests;
 		for (int64_t end_at = s->now + 5 * MINUTE; s->now < end_at && !s->failed;) {
 			for (size_t i = 1; i <= s->n_workers; i++) {
-				delete_all(s, i, JOBS, "/apis/batch/v1/namespaces/default/jobs");
+				delete_all(s, i, JOBS, JOBS_PATH);
 			}
 			run_until(s, s->now + SECOND);
 		}
@@ -380,8 +380,7 @@ static void deleted_clones(struct coverage *cov, size_t size)
 	story_submit(s, size, MINUTE);
 	before = s->requests;
 	for (int64_t end_at = s->now + 5 * MINUTE; s->now < end_at && !s->failed;) {
-		delete_all(s, 1, WORKLOADS,
-			   "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads");
+		delete_all(s, 1, WORKLOADS, WORKLOADS_PATH);
 		run_until(s, s->now + SECOND);
 	}
 	engine_get_stats(manager_engine(s->proc[0].m), &stats);

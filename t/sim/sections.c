@@ -5,8 +5,6 @@
 
 #include "t/sim/sim.h"
 
-enum { SECOND = 1000 };
-
 static void put(struct section *x, const char *key, int64_t v)
 {
 	size_t n = strlen(x->text);

@@ -44,7 +44,20 @@ enum {
 	REST_MS = 10 * 60 * 1000,   /* how long nothing may be written at rest */
 	SETTLE_MAX_MS = 60 * 60 * 1000,
 };
+enum { SECOND = 1000, MINUTE = 60 * SECOND };
 #define WALL0 1800000000000 /* 2027-01-15T08:00:00Z */
+
+/* Resources as stores name them, the paths of requests, and what says that an object is ours. */
+#define KUEUE "/apis/kueue.x-k8s.io/v1beta2/"
+#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
+#define CLUSTER_QUEUES "kueue.x-k8s.io/v1beta2/clusterqueues"
+#define CLUSTERS "kueue.x-k8s.io/v1beta2/multikueueclusters"
+#define JOBS "batch/v1/jobs"
+#define WORKLOADS_PATH KUEUE "namespaces/default/workloads"
+#define WORKLOAD_PATH WORKLOADS_PATH "/"
+#define JOBS_PATH "/apis/batch/v1/namespaces/default/jobs"
+#define JOB_PATH JOBS_PATH "/"
+#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
 
 struct proc;
 

@@ -5,8 +5,6 @@
 
 #include "t/sim/story.h"
 
-#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
-
 static unsigned n_tests, n_bad;
 
 void story_say(bool good, const char *text)
@@ -144,8 +142,7 @@ size_t story_count_won(struct sim *s, const char *cluster)
 
 const struct json *story_active(struct sim *s, const char *cluster)
 {
-	return json_at(ks_get(s->plane[0].store, "kueue.x-k8s.io/v1beta2/multikueueclusters",
-			      STR(""), str_of(cluster)),
+	return json_at(ks_get(s->plane[0].store, CLUSTERS, STR(""), str_of(cluster)),
 		       "/status/conditions/0");
 }
 
@@ -178,7 +175,7 @@ size_t story_count_retries(const struct sim *s)
 void story_hold_queue(struct sim *s, size_t plane, bool on)
 {
 	arena_clear(&s->arena);
-	(void)plane_merge(&s->plane[plane], "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/cq",
+	(void)plane_merge(&s->plane[plane], KUEUE "clusterqueues/cq",
 			  on ? STR("{\"spec\":{\"stopPolicy\":\"Hold\"}}")
 			     : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
 }

@@ -5,11 +5,6 @@
 
 #include "t/sim/sim.h"
 
-#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
-#define JOBS "batch/v1/jobs"
-
-enum { SECOND = 1000, MINUTE = 60 * 1000 };
-
 /* Prints one line of TAP. */
 void story_say(bool good, const char *text);
 /* ... and why the simulation failed, when it did. */

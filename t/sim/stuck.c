@@ -3,7 +3,7 @@
 #include "core/base/timefmt.h"
 #include "t/sim/story.h"
 
-#define CHECK "/apis/kueue.x-k8s.io/v1beta2/admissionchecks/mk"
+#define CHECK KUEUE "admissionchecks/mk"
 
 /* Two workers of ten pods, twenty on the manager, and that timeout. */
 static struct sim *begin(struct coverage *cov, int64_t timeout_ms)

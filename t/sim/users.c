@@ -8,8 +8,6 @@
 
 #include "t/sim/sim.h"
 
-#define JOBS "/apis/batch/v1/namespaces/default/jobs"
-
 static enum user_kind pick_kind(struct sim *s)
 {
 	switch (rng_below(&s->rng, 14)) {
@@ -96,8 +94,8 @@ void users_classed(struct sim *s)
 	s->classed = true;
 	for (size_t i = 0; i < s->n_sites * 2; i++) {
 		(void)plane_request(
-			&s->plane[s->site[i / 2].home], "POST",
-			"/apis/kueue.x-k8s.io/v1beta2/workloadpriorityclasses", NULL,
+			&s->plane[s->site[i / 2].home], "POST", KUEUE "workloadpriorityclasses",
+			NULL,
 			arena_printf(&s->arena,
 				     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
 				     "\"WorkloadPriorityClass\",\"metadata\":{\"name\":\"%s\"},"
@@ -181,8 +179,7 @@ static struct plane *some_worker(struct sim *s)
 static int submit_workload(struct sim *s, const struct user *u)
 {
 	return plane_request(
-		home_of(s, u), "POST", "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads",
-		NULL,
+		home_of(s, u), "POST", WORKLOADS_PATH, NULL,
 		arena_printf(
 			&s->arena,
 			"{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
@@ -197,7 +194,7 @@ static int submit_workload(struct sim *s, const struct user *u)
 static void plant_job(struct sim *s, const struct user *u)
 {
 	(void)plane_request(
-		some_worker(s), "POST", JOBS, NULL,
+		some_worker(s), "POST", JOBS_PATH, NULL,
 		arena_printf(
 			&s->arena,
 			"{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
@@ -301,7 +298,7 @@ static void plant(struct sim *s, size_t index)
 		return;
 	}
 	status = plane_request(
-		w, "POST", "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads", NULL,
+		w, "POST", WORKLOADS_PATH, NULL,
 		arena_printf(&s->arena,
 			     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
 			     "\"metadata\":{\"name\":\"%.*s\",\"namespace\":\"default\"},"
@@ -320,10 +317,8 @@ static void plant(struct sim *s, size_t index)
  */
 static void clear(struct sim *s, const struct user *u)
 {
-	static const char *const resources[] = {"batch/v1/jobs",
-						"kueue.x-k8s.io/v1beta2/workloads"};
-	static const char *const paths[] = {
-		JOBS, "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"};
+	static const char *const resources[] = {JOBS, WORKLOADS};
+	static const char *const paths[] = {JOBS_PATH, WORKLOADS_PATH};
 	mk_str workload = json_str_at(workload_of(s, u), "/metadata/name");
 
 	for (size_t i = 1; i <= s->n_workers; i++) {

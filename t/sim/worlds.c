@@ -9,11 +9,6 @@
 #include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
-#define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
-#define JOBS "batch/v1/jobs"
-#define JOB_PATH "/apis/batch/v1/namespaces/default/jobs/"
-#define ORIGIN "/metadata/labels/kueue.x-k8s.io~1multikueue-origin"
-
 /* --- what deletes what it did not make -------------------------------------------------------- */
 
 static bool is_old(struct sim *s, const struct json *o, int64_t age_ms, bool finished)

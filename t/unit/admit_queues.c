@@ -3,6 +3,7 @@
  * What admission remembers of queues: no more than reviews need, bounded for each
  * namespace, and mended by lists.
  */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include "core/admit/locals.h"
@@ -25,16 +26,6 @@ static const struct json *far, *near, *cluster_queue, *check;
 static int n_events, fail_event = -1;
 static uint64_t fail_at;
 static bool fail_on;
-
-static const struct json *parsed(const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(&arena, str_of(text), &v, NULL) != ERR_OK) {
-		ok(false, text);
-	}
-	return v;
-}
 
 static void tell(enum event_type type, uint16_t kind, const char *ns, const char *name,
 		 const struct json *obj)
@@ -440,10 +431,10 @@ static void test_memory(void)
 int main(void)
 {
 	arena_init(&arena, 0);
-	far = parsed("{\"spec\":{\"clusterQueue\":\"cq\"}}");
-	near = parsed("{\"spec\":{\"clusterQueue\":\"x\"}}");
-	cluster_queue = parsed(CHECKED);
-	check = parsed(OURS);
+	far = parse_json(&arena, "{\"spec\":{\"clusterQueue\":\"cq\"}}");
+	near = parse_json(&arena, "{\"spec\":{\"clusterQueue\":\"x\"}}");
+	cluster_queue = parse_json(&arena, CHECKED);
+	check = parse_json(&arena, OURS);
 	test_names_come_and_go();
 	test_needed();
 	test_needed_by_lists();

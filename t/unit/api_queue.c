@@ -158,7 +158,7 @@ static void test_many(void)
 	printf("# %ld ms of the processor\n", ms);
 	ok(tap_valgrind() || tap_emulated() || ms < MANY_MS, "in a short time");
 	buf_done(&b);
-	alloc_fail_after(2);
+	alloc_fail_after(1);
 	ok(!api_quotas(&a, o, &n), "without memory there are none");
 	alloc_fail_after(0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The objects of `kubectl multikueue worker`: which token comes next, what a manager is given. */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include "core/base/base64.h"
@@ -10,21 +11,10 @@
 
 static struct arena a;
 
-static struct json *parse(const char *text)
-{
-	struct json *v = NULL;
-	struct mk_err err = {0};
-
-	if (json_parse(&a, str_of(text), &v, &err) != ERR_OK) {
-		printf("# %s: %s\n", text, err.msg);
-	}
-	return v;
-}
-
 /* A token Secret of that manager, used or not. */
 static void add_token(struct json *secrets, const char *name, const char *uid, bool used)
 {
-	struct json *v = parse("{\"metadata\":{\"labels\":{}},\"data\":{}}");
+	struct json *v = parse_json(&a, "{\"metadata\":{\"labels\":{}},\"data\":{}}");
 	struct json *labels = json_at(v, "/metadata/labels");
 
 	json_set_str(&a, json_get(v, "metadata"), "name", str_of(name));
@@ -48,7 +38,7 @@ static const char *rotation(const struct json *secrets, const char *token)
 
 static void test_rotation(void)
 {
-	struct json *secrets = parse("{\"items\":[]}");
+	struct json *secrets = parse_json(&a, "{\"items\":[]}");
 
 	is_str(rotation(secrets, "by hand"), "1 new []", "a manager without a token Secret");
 	add_token(secrets, NAMED("1"), UID, true);
@@ -72,7 +62,7 @@ static void test_rotation(void)
 
 static void test_strangers(void)
 {
-	struct json *secrets = parse("{\"items\":[]}");
+	struct json *secrets = parse_json(&a, "{\"items\":[]}");
 
 	add_token(secrets, NAMED("7"), "22222222-bbbb", false);
 	add_token(secrets, "registry-8", UID, false);
@@ -131,11 +121,12 @@ static void test_kubeconfig(void)
 
 static void test_removal(void)
 {
-	struct json *config = parse(
+	struct json *config = parse_json(
+		&a,
 		"{\"metadata\":{\"name\":\"workers\",\"resourceVersion\":\"7\"},"
 		"\"spec\":{\"clusters\":[\"a\",\"west\",\"b\"],\"quotaManagement\":\"Manual\"}}");
 	const struct json *without = objects_config_without(&a, config, STR("west"));
-	struct json *secrets = parse("{\"items\":[]}");
+	struct json *secrets = parse_json(&a, "{\"items\":[]}");
 
 	is_str(json_write(&a, json_get(without, "spec")).p, "{\"clusters\":[\"a\",\"b\"]}",
 	       "a config keeps its other clusters, in order");
@@ -145,8 +136,8 @@ static void test_removal(void)
 
 	add_token(secrets, NAMED("1"), UID, true);
 	json_add(&a, json_get(secrets, "items"),
-		 parse("{\"metadata\":{\"name\":\"x\",\"annotations\":{\"kubernetes.io/"
-		       "service-account.name\":\"default\"}}}"));
+		 parse_json(&a, "{\"metadata\":{\"name\":\"x\",\"annotations\":{\"kubernetes.io/"
+				"service-account.name\":\"default\"}}}"));
 	is_int(objects_foreign_token(secrets, STR(UID)).n, 0, "no token of another manager");
 	json_add(&a, json_get(secrets, "items"), objects_token(&a, STR("n"), STR("2-b"), 1));
 	ok(objects_is_token(json_at(secrets, "/items/0"), STR(UID)), "a token Secret of ours");
@@ -157,29 +148,37 @@ static void test_removal(void)
 	       "one of another");
 
 	is_int(objects_foreign_writer(
-		       parse("{\"metadata\":{\"managedFields\":["
-			     "{\"manager\":\"kubectl-multikueue\",\"fieldsV1\":{\"f:rules\":{}}},"
-			     "{\"manager\":\"label\",\"fieldsV1\":{\"f:metadata\":{}}}]}}"))
+		       parse_json(
+			       &a,
+			       "{\"metadata\":{\"managedFields\":["
+			       "{\"manager\":\"kubectl-multikueue\",\"fieldsV1\":{\"f:rules\":{}}},"
+			       "{\"manager\":\"label\",\"fieldsV1\":{\"f:metadata\":{}}}]}}"))
 		       .n,
 	       0, "rights that no other wrote");
 	is_str(objects_foreign_writer(
-		       parse("{\"metadata\":{\"managedFields\":["
-			     "{\"manager\":\"argocd\",\"fieldsV1\":{\"f:rules\":{}}}]}}"))
+		       parse_json(&a, "{\"metadata\":{\"managedFields\":["
+				      "{\"manager\":\"argocd\",\"fieldsV1\":{\"f:rules\":{}}}]}}"))
 		       .p,
 	       "argocd", "rights that another wrote");
 	ok(objects_binds_alone(
-		   parse("{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
-			 "\"namespace\":\"n\"}]}"),
+		   parse_json(
+			   &a,
+			   "{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
+			   "\"namespace\":\"n\"}]}"),
 		   STR("n")),
 	   "rights of this account alone");
 	ok(!objects_binds_alone(
-		   parse("{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
-			 "\"namespace\":\"m\"}]}"),
+		   parse_json(
+			   &a,
+			   "{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
+			   "\"namespace\":\"m\"}]}"),
 		   STR("n")),
 	   "of that in another namespace");
 	ok(!objects_binds_alone(
-		   parse("{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
-			 "\"namespace\":\"n\"},{\"kind\":\"User\",\"name\":\"u\"}]}"),
+		   parse_json(
+			   &a,
+			   "{\"subjects\":[{\"kind\":\"ServiceAccount\",\"name\":\"multikueued\","
+			   "\"namespace\":\"n\"},{\"kind\":\"User\",\"name\":\"u\"}]}"),
 		   STR("n")),
 	   "and of a user");
 }

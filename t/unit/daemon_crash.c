@@ -3,6 +3,7 @@
  * The last line of a process that crashes: in a hook, while a plugin is loaded, outside of any, on
  * another thread, by a signal from elsewhere. Each situation is a child with its log in a pipe.
  */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include <pthread.h>
@@ -133,31 +134,24 @@ static const mk_factory dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATC
 static const mk_factory *const factories[] = {&adapters, &dispatchers, NULL};
 static const mk_entry entry = MK_ENTRY("test.crash", "1.2.3", factories);
 
-static struct json *parse(const char *text)
-{
-	struct json *v = NULL;
-
-	(void)json_parse(&a, str_of(text), &v, NULL);
-	return v;
-}
-
 enum where { OUTSIDE, IN_REMOTE, IN_STATUS, IN_NOMINATE };
 
 static void call(enum where where)
 {
 	const struct plug_view v = {
-		.local = parse("{\"metadata\":{\"name\":\"job\",\"namespace\":\"team\"}}"),
-		.remote = parse("{\"status\":{}}"),
-		.workload = parse("{\"metadata\":{\"name\":\"wl\",\"namespace\":\"team\"}}"),
+		.local = parse_json(&a, "{\"metadata\":{\"name\":\"job\",\"namespace\":\"team\"}}"),
+		.remote = parse_json(&a, "{\"status\":{}}"),
+		.workload =
+			parse_json(&a, "{\"metadata\":{\"name\":\"wl\",\"namespace\":\"team\"}}"),
 		.cluster = STR("east")};
-	const struct plug_question q = {.workload = v.workload, .clusters = parse("[]")};
+	const struct plug_question q = {.workload = v.workload, .clusters = parse_json(&a, "[]")};
 	struct plug_result r;
 	struct plug_pick pick;
 
 	if (where == IN_REMOTE) {
-		(void)plug_remote(plug, 0, &v, parse("{\"metadata\":{}}"), &a, &r, NULL);
+		(void)plug_remote(plug, 0, &v, parse_json(&a, "{\"metadata\":{}}"), &a, &r, NULL);
 	} else if (where == IN_STATUS) {
-		(void)plug_status(plug, 0, &v, parse("{}"), &a, &r, NULL);
+		(void)plug_status(plug, 0, &v, parse_json(&a, "{}"), &a, &r, NULL);
 	} else if (where == IN_NOMINATE) {
 		(void)plug_nominate(plug, 0, &q, &a, &pick, NULL);
 	} else {
@@ -208,7 +202,7 @@ static struct json *crash(enum where where, void (*what)(void), int sent)
 	close(fd[0]);
 	waitpid(child, &status, 0);
 	last = n > 1 ? memrchr(said, '\n', n - 1) : NULL;
-	return parse(last ? last + 1 : said);
+	return parse_json(&a, last ? last + 1 : said);
 }
 
 static const char *text_of(const struct json *line, const char *key)

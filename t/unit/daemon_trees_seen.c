@@ -77,6 +77,8 @@ static void test_less(void)
 {
 	struct trees_write cohort = {.verb = TREES_APPLY, .kind = API_COHORT, .name = STR("c")};
 	struct trees_write tree = {.verb = TREES_APPLY, .kind = API_TREE, .name = STR("t")};
+	struct trees_write status = {
+		.verb = TREES_STATUS, .kind = API_STATUS, .name = STR("default")};
 
 	at_rest();
 	ok(settled(), "nothing is to be waited for");
@@ -93,6 +95,8 @@ static void test_less(void)
 	ok(settled(), "... and no more");
 	trees_seen_wrote(&seen, &tree, 3, now);
 	ok(settled(), "a finalizer is no quota");
+	trees_seen_wrote(&seen, &status, 0, now);
+	ok(settled(), "nor is a status, answered or not");
 }
 
 static void test_more(void)

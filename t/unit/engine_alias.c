@@ -8,19 +8,9 @@
 /* MultiKueueCluster w<n> leads to the server of w<to>. */
 static void alias(struct world *w, cluster_id n, cluster_id to)
 {
-	char text[512];
-
 	w->alias_of[n] = to;
-	snprintf(text, sizeof(text),
-		 "{\"metadata\":{\"name\":\"w%u\",\"namespace\":\"kueue-system\"},\"data\":{"
-		 "\"kubeconfig\":\"k%u\"}}",
-		 (unsigned)n, (unsigned)n);
-	w_put(w, 0, KIND_SECRET, text);
-	snprintf(text, sizeof(text),
-		 "{\"metadata\":{\"name\":\"w%u\",\"generation\":1},\"spec\":{\"clusterSource\":{"
-		 "\"kubeConfig\":{\"location\":\"w%u\",\"locationType\":\"Secret\"}}}}",
-		 (unsigned)n, (unsigned)n);
-	w_put(w, 0, KIND_CLUSTER, text);
+	add_secret(w, n);
+	add_cluster(w, n, "");
 	w_settle(w);
 }
 

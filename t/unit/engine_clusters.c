@@ -80,9 +80,7 @@ static void made_anew(void)
 	is_str(w_active(w, KIND_CHECK, "mk"),
 	       "False NoUsableClusters: Missing clusters: [w2], Inactive clusters: [w1]",
 	       "none is left");
-	w_put(w, 0, KIND_CLUSTER,
-	      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{\"clusterSource\":{"
-	      "\"kubeConfig\":{\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");
+	add_cluster(w, 2, "");
 	w_settle(w);
 	ok(strstr(w_take(w), "connect 4 MultiKueueCluster w2") != NULL,
 	   "trap_02: made anew: a number of its own");

@@ -39,17 +39,13 @@ static const mk_entry toy_plugin = MK_ENTRY("io.test.toy", "1.0.0", toy_factorie
 static struct world *toy_world_of(size_t workers)
 {
 	struct world *w = w_new(workers);
-	struct mk_err err;
 
 	memset(&does, 0, sizeof(does));
 	does.verdict = MK_SET;
 	does.n = 1;
 	does.wait_ms = -1;
 	w_stop(w);
-	if (plug_add(w->plug, &toy_plugin, "", &err) != ERR_OK) {
-		printf("Bail out! no toy: %s\n", err.msg);
-		exit(1);
-	}
+	w_plugin(w, &toy_plugin);
 	w->dispatcher = "test.io/toy";
 	w_restart(w);
 	w->full = true;

@@ -5,12 +5,6 @@
  */
 #include "t/lib/engine_world.h"
 
-#define mk_plugin_entry loaded_plugin
-#define items loaded_items
-#define factories loaded_factories
-#define dispatchers loaded_dispatchers
-#include "plugins/least_loaded.c"
-
 #define LEAST "multikueued.io/least-loaded"
 
 /* The queue behind ns/q of a worker: nominal cpu, and what is reserved of it. */
@@ -36,9 +30,8 @@ static struct object *a_queue(struct world *w, cluster_id c, const char *cpu, co
 static struct world *loaded_world(size_t workers, const char *dispatcher)
 {
 	struct world *w = w_new(workers);
-	struct mk_err err;
 
-	ok(plug_add(w->plug, &loaded_plugin, "", &err) == ERR_OK, "the dispatcher is loaded");
+	w_plugin(w, &mk_entry_least_loaded);
 	w_stop(w);
 	w->dispatcher = dispatcher;
 	return w;

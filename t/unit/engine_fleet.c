@@ -5,68 +5,16 @@
  * engine_fleet WORKERS PASSES makes that many passes over one Workload, for
  * t/unit/engine_fleet_growth.t.
  */
-#include "t/lib/engine_world.h"
-
-#define mk_plugin_entry incremental_plugin
-#define items incremental_items
-#define factories incremental_factories
-#define dispatchers incremental_dispatchers
-#define positive incremental_positive
-#define is incremental_is
-#define look incremental_look
-#define schema incremental_schema
-#include "plugins/incremental.c"
-#undef mk_plugin_entry
-#undef items
-#undef factories
-#undef dispatchers
-#undef positive
-#undef is
-#undef look
-#undef schema
-#define mk_plugin_entry least_loaded_plugin
-#define items least_loaded_items
-#define factories least_loaded_factories
-#define dispatchers least_loaded_dispatchers
-#include "plugins/least_loaded.c"
+#include "t/lib/engine_fleet.h"
 
 enum { LIST = 20, LARGE = 1000, ROUND_MS = 300 * 1000 };
 
-/* 'n' workers; the config names w1 and takes all by their label. */
 static struct world *fleet_of(size_t n, const char *dispatcher)
 {
-	struct world *w = w_new(1);
-	char text[512];
-	struct mk_err err;
+	static const mk_entry *const plugins[] = {&mk_entry_incremental, &mk_entry_least_loaded,
+						  NULL};
 
-	if (plug_add(w->plug, &incremental_plugin, "", &err) != ERR_OK ||
-	    plug_add(w->plug, &least_loaded_plugin, "", &err) != ERR_OK) {
-		printf("Bail out! no plugins: %s\n", err.msg);
-		exit(1);
-	}
-	w_stop(w);
-	w->dispatcher = dispatcher;
-	w_restart(w);
-	for (size_t i = 2; i <= n; i++) {
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"w%zu\",\"namespace\":\"kueue-system\"},"
-			 "\"data\":{\"kubeconfig\":\"k%zu\"}}",
-			 i, i);
-		w_put(w, 0, KIND_SECRET, text);
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"w%zu\",\"generation\":1,\"labels\":{\"fleet\":"
-			 "\"a\"}},\"spec\":{\"clusterSource\":{\"kubeConfig\":{\"location\":"
-			 "\"w%zu\",\"locationType\":\"Secret\"}}}}",
-			 i, i);
-		w_put(w, 0, KIND_CLUSTER, text);
-		w->log[0] = 0;
-	}
-	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
-		"{\"metadata\":{\"annotations\":{\"multikueued.io/cluster-selector\":\"fleet=a\"}"
-		"}}");
-	w_settle(w);
-	w->log[0] = 0;
-	return w;
+	return fleet_new(n, plugins, dispatcher);
 }
 
 /* Counts the clones of the Workload for each worker. Returns how many there are. */

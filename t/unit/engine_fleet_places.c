@@ -5,43 +5,15 @@
  * another Workload after a queue has changed, for t/unit/engine_fleet_places.t. Alone it shows that
  * the answer is the right one.
  */
+#include "t/lib/engine_fleet.h"
 #include "t/lib/engine_probe.h"
 
-extern const mk_entry mk_entry_placement;
-
-/* 'n' workers with a queue of ten cpu each, of which 'used' are taken; all but the last are. */
+/* 'n' workers with a queue of ten cpu each: of the last but one six are free, of the others one. */
 static struct world *fleet_of(size_t n)
 {
-	struct world *w = w_new(1);
-	char text[512];
-	struct mk_err err;
+	static const mk_entry *const plugins[] = {&mk_entry_placement, NULL};
+	struct world *w = fleet_new(n, plugins, "multikueued.io/placement");
 
-	w_stop(w);
-	if (plug_add(w->plug, &mk_entry_placement, "", &err) != ERR_OK) {
-		printf("Bail out! no plugin: %s\n", err.msg);
-		exit(1);
-	}
-	w->dispatcher = "multikueued.io/placement";
-	w_restart(w);
-	for (size_t i = 2; i <= n; i++) {
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"w%zu\",\"namespace\":\"kueue-system\"},"
-			 "\"data\":{\"kubeconfig\":\"k%zu\"}}",
-			 i, i);
-		w_put(w, 0, KIND_SECRET, text);
-		snprintf(text, sizeof(text),
-			 "{\"metadata\":{\"name\":\"w%zu\",\"generation\":1,\"labels\":{\"fleet\":"
-			 "\"a\",\"region\":\"r%zu\",\"gpu\":\"h100\"},\"annotations\":{"
-			 "\"multikueued.io/cost\":\"%zu\"}},\"spec\":{\"clusterSource\":{"
-			 "\"kubeConfig\":{\"location\":\"w%zu\",\"locationType\":\"Secret\"}}}}",
-			 i, i % 7, i % 5, i);
-		w_put(w, 0, KIND_CLUSTER, text);
-		w->log[0] = 0;
-	}
-	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
-		"{\"metadata\":{\"annotations\":{\"multikueued.io/cluster-selector\":\"fleet=a\"}"
-		"}}");
-	w_settle(w);
 	for (size_t i = 1; i <= n; i++) {
 		probe_queue(w, (cluster_id)i, "cq", "", "\"nominalQuota\":\"10\"",
 			    i + 1 == n ? "4" : "9");

@@ -7,17 +7,13 @@
 
 enum { MINUTE = 60 * 1000, N = 3 };
 
-extern const mk_entry mk_entry_incremental, mk_entry_least_loaded;
-
 static struct world *gated_world(const mk_entry *plugin, const char *dispatcher)
 {
 	struct world *w = w_new(N);
-	struct mk_err err;
 
 	w_stop(w);
-	if (plugin && plug_add(w->plug, plugin, "", &err) != ERR_OK) {
-		printf("Bail out! no dispatcher: %s\n", err.msg);
-		exit(1);
+	if (plugin) {
+		w_plugin(w, plugin);
 	}
 	w->dispatcher = dispatcher;
 	w->gate_preemption = true;

@@ -136,10 +136,7 @@ static void trouble(struct world *w, int s)
 		admit(w, 1, "wl-j");
 		break;
 	default:
-		w_put(w, 0, KIND_CLUSTER,
-		      "{\"metadata\":{\"name\":\"w3\",\"generation\":1},\"spec\":{"
-		      "\"clusterSource\":{"
-		      "\"kubeConfig\":{\"location\":\"w3\",\"locationType\":\"Secret\"}}}}");
+		add_cluster(w, 3, "");
 		w_patch(w, w_find(w, 1, JOB, "ns", "j"), "{\"status\":{\"succeeded\":2}}");
 		clone_condition(w, 1, "wl-j", "Finished", "Succeeded", true);
 		break;
@@ -244,10 +241,7 @@ static bool starve_cluster(uint64_t n, bool secret)
 		w_del(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"));
 	} else {
 		w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
-		w_put(w, 0, KIND_CLUSTER,
-		      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{"
-		      "\"clusterSource\":{\"kubeConfig\":{\"location\":\"w2\","
-		      "\"locationType\":\"Secret\"}}}}");
+		add_cluster(w, 2, "");
 	}
 	arena_done(&w->arena); /* of which a block would be left */
 	w->fail_at = n;

@@ -3,6 +3,7 @@
  * What clusters are as places: labels, our clone there, where the Workload and its group ran, and
  * how often runs ended badly.
  */
+#include "core/engine/answers/answers.h"
 #include "t/lib/engine_probe.h"
 
 static struct world *place_world(size_t n)
@@ -220,6 +221,34 @@ static void win(struct world *w, cluster_id c, const char *wl)
 	w_settle(w);
 }
 
+/* Labels that changed while a page was all that asked for what a cluster has. */
+static void labels_after_pages(void)
+{
+	struct world *w = place_world(1);
+	struct arena a;
+	struct answer_env env = {.e = w->e, .a = &a};
+	const struct json *told;
+
+	arena_init(&a, 0);
+	probe.at[0] = "c/0/labels";
+	probe.at[1] = "c/0/facts/queue/name";
+	probe_queue(w, 1, "cq", "", "\"nominalQuota\":\"10\"", "0");
+	probe_job(w, "j");
+	win(w, 1, "wl-j");
+	w_patch(w, mk_cluster(w, 1), "{\"metadata\":{\"labels\":{\"zone\":\"a\"}}}");
+	w_settle(w);
+	env.mono_ms = w->now;
+	env.wall_ms = w->wall;
+	told = answer_workload(&env, STR("ns"), STR("wl-j"));
+	ok(str_is(json_str_at(told, "/clusters/0/queue/name"), "cq"), "a page shows the queue");
+	is_str(probe.got[0], "", "nobody waits: no dispatcher is asked");
+	probe_job(w, "k");
+	is_str(probe.got[0], "zone=a,", "the next question has the labels");
+	is_str(probe.got[1], "cq", "... beside the queue");
+	arena_done(&a);
+	w_free(w);
+}
+
 static void finish(struct world *w, cluster_id c, const char *wl)
 {
 	clone_condition(w, c, wl, "Finished", "Succeeded", true);
@@ -325,6 +354,7 @@ static void no_memory(void)
 int main(void)
 {
 	labels();
+	labels_after_pages();
 	the_job();
 	our_clone();
 	another_run();

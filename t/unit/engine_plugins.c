@@ -63,7 +63,6 @@ static const mk_entry toy_plugin = MK_ENTRY("io.test.toy", "1.0.0", toy_factorie
 static struct world *toy_world(uint32_t flags)
 {
 	struct world *w = w_new(2);
-	struct mk_err err;
 	uint16_t id;
 
 	memset(&does, 0, sizeof(does));
@@ -72,10 +71,7 @@ static struct world *toy_world(uint32_t flags)
 	does.status = MK_SET;
 	toy.flags = flags;
 	w_stop(w);
-	if (plug_add(w->plug, &toy_plugin, "", &err) != ERR_OK) {
-		printf("Bail out! no toy: %s\n", err.msg);
-		exit(1);
-	}
+	w_plugin(w, &toy_plugin);
 	kinds_add(&w->kinds, STR("test.io"), STR("v1"), STR("Toy"), STR("test.io/v1, Kind=Toy"),
 		  &id);
 	w_restart(w);

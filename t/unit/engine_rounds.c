@@ -6,20 +6,13 @@
  */
 #include "t/lib/engine_world.h"
 
-#define mk_plugin_entry incremental_plugin
-#define items incremental_items
-#define factories incremental_factories
-#define dispatchers incremental_dispatchers
-#include "plugins/incremental.c"
-
 #define INCREMENTAL "kueue.x-k8s.io/multikueue-dispatcher-incremental"
 
 static struct world *incremental_world(size_t workers)
 {
 	struct world *w = w_new(workers);
-	struct mk_err err;
 
-	ok(plug_add(w->plug, &incremental_plugin, "", &err) == ERR_OK, "the dispatcher is loaded");
+	w_plugin(w, &mk_entry_incremental);
 	w_stop(w);
 	w->dispatcher = INCREMENTAL;
 	w_restart(w);
@@ -112,10 +105,9 @@ static void chosen_by_annotation(void)
 	struct world *w = w_new(4);
 	struct object *check = w_find(w, 0, KIND_CHECK, "", "mk");
 	struct object *config = w_find(w, 0, KIND_CONFIG, "", "cfg");
-	struct mk_err err;
 	struct object *wl;
 
-	ok(plug_add(w->plug, &incremental_plugin, "", &err) == ERR_OK, "two are loaded");
+	w_plugin(w, &mk_entry_incremental);
 	w->full = true;
 	w_patch(w, config,
 		"{\"metadata\":{\"annotations\":{\"multikueued.io/dispatcher\":\"" INCREMENTAL

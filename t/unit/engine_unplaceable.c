@@ -326,10 +326,9 @@ static const mk_entry knows_plugin = MK_ENTRY("io.test.knows", "1.0.0", knows_fa
 static struct world *knowing_world(bool reject)
 {
 	struct world *w = w_new(2);
-	struct mk_err err;
 
 	w_stop(w);
-	ok(plug_add(w->plug, &knows_plugin, "", &err) == ERR_OK, "a dispatcher");
+	w_plugin(w, &knows_plugin);
 	w->dispatcher = "test.io/knows";
 	w->reject_unplaceable = reject;
 	w_restart(w);

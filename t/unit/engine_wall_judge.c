@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include "core/base/alloc.h"
@@ -28,17 +29,6 @@ static const struct kind job = {.group = {"batch", 5}, .version = {"v1", 2}, .ki
 static const struct kind jobset = {
 	.group = {"jobset.x-k8s.io", 15}, .version = {"v1alpha2", 8}, .kind = {"JobSet", 6}};
 
-static struct json *parsed(const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(&a, str_of(text), &v, NULL) != ERR_OK) {
-		printf("Bail out! no JSON: %s\n", text);
-		exit(1);
-	}
-	return v;
-}
-
 /* The verdict about an object of that config, namespace and kind: "" it may leave. */
 static const char *said(const char *config, const char *ns, const struct kind *k, bool is_job,
 			const char *text)
@@ -47,7 +37,7 @@ static const char *said(const char *config, const char *ns, const struct kind *k
 				  .config = str_of(config),
 				  .ns = str_of(ns),
 				  .kind = k,
-				  .obj = parsed(text),
+				  .obj = parse_json(&a, text),
 				  .is_job = is_job};
 	mk_str why = STR("");
 
@@ -89,11 +79,12 @@ static void which_wall(void)
 	       "one rule that allows it suffices");
 	ok(strstr(said("two", "team-a", &job, true, POD("\"serviceAccountName\":\"c\"")), "\"c\""),
 	   "... and none of them does");
-	walls = parsed("[{\"config\":\"*\",\"allow\":[]},{\"config\":\"open\",\"allow\":[{}]}]");
+	walls = parse_json(
+		&a, "[{\"config\":\"*\",\"allow\":[]},{\"config\":\"open\",\"allow\":[{}]}]");
 	is_str(said("open", "x", &job, true, "{}"), "", "a wall of its own comes before the star");
 	ok(said("others", "x", &job, true, "{}")[0] && wall_judge_stands(walls, STR("others")),
 	   "... which is the wall of all others");
-	walls = parsed(walls_text);
+	walls = parse_json(&a, walls_text);
 }
 
 static void namespaces_and_kinds(void)
@@ -259,7 +250,7 @@ static void no_memory(void)
 				  .config = STR("tenants"),
 				  .ns = STR("team-a"),
 				  .kind = &job,
-				  .obj = parsed(POD("\"serviceAccountName\":\"admin\"")),
+				  .obj = parse_json(&a, POD("\"serviceAccountName\":\"admin\"")),
 				  .is_job = true};
 	bool never_let = true;
 
@@ -279,7 +270,7 @@ static void no_memory(void)
 int main(void)
 {
 	arena_init(&a, 0);
-	walls = parsed(walls_text);
+	walls = parse_json(&a, walls_text);
 	which_wall();
 	namespaces_and_kinds();
 	service_accounts();

@@ -40,9 +40,7 @@ static void cluster_made_anew(void)
 
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
 	w_later(w, 600000);
-	w_put(w, 0, KIND_CLUSTER,
-	      "{\"metadata\":{\"name\":\"w2\",\"generation\":1},\"spec\":{\"clusterSource\":{"
-	      "\"kubeConfig\":{\"location\":\"w2\",\"locationType\":\"Secret\"}}}}");
+	add_cluster(w, 2, "");
 	/* the same worker under a new number */
 	for (size_t i = 0; i < MAX_OBJECTS; i++) {
 		if (w->o[i].used && w->o[i].cluster == 2) {

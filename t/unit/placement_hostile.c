@@ -3,6 +3,7 @@
  * What others write does multikueued.io/placement no harm: values of another type, missing, huge or
  * odd, one at a time in a rich question; and a fleet of a thousand workers within the soft budget.
  */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include "core/base/str.h"
@@ -130,23 +131,13 @@ static void bend_all(struct arena *a, const struct json *whole, const struct jso
 	}
 }
 
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(a, str_of(text), &v, NULL) != ERR_OK) {
-		ok(false, "what the test sets is JSON");
-	}
-	return v;
-}
-
 static void odd_values(void)
 {
 	struct arena a;
 	struct json *v;
 
 	arena_init(&a, 0);
-	v = parse(&a, question);
+	v = parse_json(&a, question);
 	ask(&a, v);
 	bend_all(&a, v, v, STR(""));
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
@@ -155,7 +146,7 @@ static void odd_values(void)
 		for (size_t k = 0; k < 3; k++) {
 			struct json *copy = json_dup(&a, v);
 
-			json_set(&a, copy, str_of(times[k]), parse(&a, odd[i]));
+			json_set(&a, copy, str_of(times[k]), parse_json(&a, odd[i]));
 			ask(&a, copy);
 		}
 	}
@@ -191,13 +182,14 @@ static void large_fleet(void)
 			   i * 10, i * 10);
 	}
 	buf_printf(&b, "]");
-	clusters = parse(&a, arena_dup(&a, buf_str(&b)).p);
+	clusters = parse_json(&a, arena_dup(&a, buf_str(&b)).p);
 	const struct plug_question q = {
-		.workload = parse(&a, "{\"spec\":{\"podSets\":[{\"count\":1}]}}"),
+		.workload = parse_json(&a, "{\"spec\":{\"podSets\":[{\"count\":1}]}}"),
 		.clusters = clusters,
-		.config = parse(&a, "{\"requires\":\"label-1=v3,label-2=v3,!a,!b,!c,!d,!e,!f,!g,!h,"
-				    "!i,!j,!k,!l,!m,label-15=v3\"}"),
-		.requests = parse(&a, "[{\"name\":\"cpu\",\"amount\":2000}]"),
+		.config = parse_json(
+			&a, "{\"requires\":\"label-1=v3,label-2=v3,!a,!b,!c,!d,!e,!f,!g,!h,"
+			    "!i,!j,!k,!l,!m,label-15=v3\"}"),
+		.requests = parse_json(&a, "[{\"name\":\"cpu\",\"amount\":2000}]"),
 		.now_wall_ms = 1000000,
 		.last_set_ms = -1,
 		.reserved_ms = -1};
@@ -222,12 +214,13 @@ static struct plug_pick asked(struct arena *a, const char *clusters, const char 
 {
 	struct plug_pick pick = {.n = 0};
 	struct mk_err err = {.msg = ""};
-	struct json *job = parse(a, "{\"annotations\":[{\"name\":\"multikueued.io/tolerates\"}]}");
+	struct json *job =
+		parse_json(a, "{\"annotations\":[{\"name\":\"multikueued.io/tolerates\"}]}");
 	const struct plug_question q = {
-		.workload = parse(a, "{\"spec\":{\"podSets\":[{\"count\":1}]}}"),
-		.clusters = parse(a, clusters),
-		.config = parse(a, config),
-		.requests = parse(a, "[{\"name\":\"cpu\",\"amount\":2000}]"),
+		.workload = parse_json(a, "{\"spec\":{\"podSets\":[{\"count\":1}]}}"),
+		.clusters = parse_json(a, clusters),
+		.config = parse_json(a, config),
+		.requests = parse_json(a, "[{\"name\":\"cpu\",\"amount\":2000}]"),
 		.job = job,
 		.now_wall_ms = 1000000,
 		.last_set_ms = -1,

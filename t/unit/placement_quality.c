@@ -4,6 +4,7 @@
  * assignments, and a burst over a fleet whose queues show late what they have given out. The
  * figures are printed.
  */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include "core/base/rng.h"
@@ -140,14 +141,6 @@ static struct json *clusters_for(const struct fleet *f, const struct job *j, str
 	return v;
 }
 
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-
-	(void)json_parse(a, str_of(text), &v, NULL);
-	return v;
-}
-
 /* A clone is made: what must not happen is counted. */
 static void place(struct fleet *f, struct job *j, size_t w)
 {
@@ -195,12 +188,13 @@ static void ask(struct fleet *f, struct job *j)
 	buf_init(&b, 1 << 16);
 	add_amounts(f, &b, "", j->wants);
 	const struct plug_question q = {
-		.workload = parse(&a, "{\"metadata\":{},\"spec\":{\"podSets\":[{\"count\":1}]}}"),
+		.workload =
+			parse_json(&a, "{\"metadata\":{},\"spec\":{\"podSets\":[{\"count\":1}]}}"),
 		.clusters = clusters_for(f, j, &a),
-		.config = parse(&a, f->config),
-		.requests = parse(&a, arena_dup(&a, buf_str(&b)).p),
-		.job = parse(&a, "{\"annotations\":[{\"name\":\"multikueued.io/requires\","
-				 "\"value\":\"tier=prod\"}]}"),
+		.config = parse_json(&a, f->config),
+		.requests = parse_json(&a, arena_dup(&a, buf_str(&b)).p),
+		.job = parse_json(&a, "{\"annotations\":[{\"name\":\"multikueued.io/requires\","
+				      "\"value\":\"tier=prod\"}]}"),
 		.now_wall_ms = (int64_t)f->now * STEP_MS,
 		.last_set_ms = j->last_set_ms,
 		.reserved_ms = (int64_t)j->arrives * STEP_MS};

@@ -4,22 +4,12 @@
  * is left of it when no copy is.
  */
 #include "core/plug/describe.h"
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #define mk_plugin_entry template_entry
 #include "adapters/generic.c"
 #undef mk_plugin_entry
-
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-	struct mk_err err;
-
-	if (json_parse(a, str_of(text), &v, &err) != ERR_OK) {
-		printf("Bail out! %s in %s\n", err.msg, text);
-	}
-	return v;
-}
 
 static void is_left(const mk_adapter *d, const char *status, const char *want, const char *name)
 {
@@ -28,13 +18,13 @@ static void is_left(const mk_adapter *d, const char *status, const char *want, c
 	struct json *job, *left, *again;
 
 	arena_init(&a, 0);
-	job = parse(&a, arena_printf(&a, "{\"spec\":{\"x\":1},\"status\":%s}", status).p);
+	job = parse_json(&a, arena_printf(&a, "{\"spec\":{\"x\":1},\"status\":%s}", status).p);
 	left = plug_status_without(&ad, job, &a);
 	is_int(plug_active(&ad, job), want != NULL, name);
-	if (!ok(json_equal(left, parse(&a, want ? want : status)), "... and what is left")) {
+	if (!ok(json_equal(left, parse_json(&a, want ? want : status)), "... and what is left")) {
 		printf("#   found %s\n", json_write(&a, left).p);
 	}
-	again = parse(&a, arena_printf(&a, "{\"status\":%s}", json_write(&a, left).p).p);
+	again = parse_json(&a, arena_printf(&a, "{\"status\":%s}", json_write(&a, left).p).p);
 	ok(!plug_active(&ad, again), "... says nothing");
 	arena_done(&a);
 }
@@ -130,13 +120,13 @@ static void more(void)
 		"a part of an end goes");
 	is_left(&nothing, "{\"active\":3}", NULL, "nothing of a kind says so");
 	arena_init(&a, 0);
-	ok(plug_active(&ad, parse(&a, "{\"status\":{\"active\":3}}")),
+	ok(plug_active(&ad, parse_json(&a, "{\"status\":{\"active\":3}}")),
 	   "of what says nothing, /status/active");
-	is_str(json_write(&a,
-			  plug_status_without(&ad, parse(&a, "{\"status\":{\"active\":3}}"), &a))
+	is_str(json_write(&a, plug_status_without(
+				      &ad, parse_json(&a, "{\"status\":{\"active\":3}}"), &a))
 		       .p,
 	       "{\"active\":3}", "which only its hook takes back");
-	is_str(json_write(&a, plug_status_without(&ad, parse(&a, "{}"), &a)).p, "{}",
+	is_str(json_write(&a, plug_status_without(&ad, parse_json(&a, "{}"), &a)).p, "{}",
 	       "no status is an empty one");
 	arena_done(&a);
 }
@@ -152,8 +142,8 @@ static void end_is_kept(void)
 	struct arena a;
 
 	arena_init(&a, 0);
-	ok(json_equal(plug_status_without(&ad, parse(&a, job), &a),
-		      json_get(parse(&a, job), "status")),
+	ok(json_equal(plug_status_without(&ad, parse_json(&a, job), &a),
+		      json_get(parse_json(&a, job), "status")),
 	   "a status that says an end is left alone when it would say none then");
 	arena_done(&a);
 }

@@ -5,6 +5,7 @@
  */
 #include "core/base/alloc.h"
 #include "core/plug/plug.h"
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 /*
@@ -85,16 +86,6 @@ static const mk_entry entry = MK_ENTRY("test.guard", "1", factories);
 static struct arena a;
 static int64_t now_ms;
 
-static struct json *parse(const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(&a, (mk_str){text, strlen(text)}, &v, NULL) != ERR_OK) {
-		printf("Bail out! not JSON: %s\n", text);
-	}
-	return v;
-}
-
 static const char object[] =
 	"{\"apiVersion\":\"ex.io/"
 	"v1\",\"kind\":\"With\",\"metadata\":{\"name\":\"n\",\"namespace\":\"s\","
@@ -117,13 +108,13 @@ static void remote_is(struct plug *p, bool creating, const char *pointer, const 
 
 	now_ms += 100000; /* far apart, so that nothing rests */
 	arena_clear(&a);
-	v.local = parse(object);
-	v.workload = parse("{}");
-	v.remote = creating ? NULL : parse(object);
+	v.local = parse_json(&a, object);
+	v.workload = parse_json(&a, "{}");
+	v.remote = creating ? NULL : parse_json(&a, object);
 	order.pointer = pointer;
 	order.value = value;
 	order.verdict = verdict;
-	enum mk_code code = plug_remote(p, 0, &v, parse(object), &a, &r, &err);
+	enum mk_code code = plug_remote(p, 0, &v, parse_json(&a, object), &a, &r, &err);
 
 	is_str(code == ERR_OK ? "" : last_why(&err), want, pointer ? pointer : "no edit");
 }
@@ -178,11 +169,11 @@ static void null_hooks(struct plug *p)
 	struct json *draft;
 
 	arena_clear(&a);
-	draft = parse(object);
-	v.local = v.workload = parse(object);
+	draft = parse_json(&a, object);
+	v.local = v.workload = parse_json(&a, object);
 	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), ERR_OK, "no remote hook, creating");
 	ok(r.verdict == MK_SET && r.draft == draft, "means SET of the draft");
-	v.remote = parse(object);
+	v.remote = parse_json(&a, object);
 	is_int(plug_remote(p, 1, &v, draft, &a, &r, NULL), ERR_OK, "no remote hook, present");
 	is_int(r.verdict, MK_KEEP, "means KEEP");
 	is_int(plug_status(p, 1, &v, draft, &a, &r, NULL), ERR_OK, "no status hook");
@@ -191,7 +182,7 @@ static void null_hooks(struct plug *p)
 	is_int(r.verdict, MK_KEEP, "means KEEP, the hook is not asked");
 	order.pointer = NULL;
 	order.verdict = MK_SET;
-	v.remote = parse("{}");
+	v.remote = parse_json(&a, "{}");
 	is_int(plug_status(p, 3, &v, draft, &a, &r, NULL), ERR_OK, "MK_STATUS_IF_PRESENT");
 	is_int(r.verdict, MK_KEEP, "means KEEP for a copy without a status");
 	v.remote = NULL;
@@ -213,11 +204,12 @@ static void pick_is(struct plug *p, int verdict, uint32_t n, uint32_t x, uint32_
 	plan.index[1] = y;
 	plan.wait_ms = wait_ms;
 	arena_clear(&a);
-	const struct plug_question q = {.workload = parse("{\"metadata\":{\"name\":\"wl\","
-							  "\"namespace\":\"team\"}}"),
-					.clusters = parse("[{\"name\":\"a\"},{\"name\":\"b\"}]"),
-					.now_wall_ms = now_ms,
-					.last_set_ms = -1};
+	const struct plug_question q = {
+		.workload = parse_json(&a, "{\"metadata\":{\"name\":\"wl\","
+					   "\"namespace\":\"team\"}}"),
+		.clusters = parse_json(&a, "[{\"name\":\"a\"},{\"name\":\"b\"}]"),
+		.now_wall_ms = now_ms,
+		.last_set_ms = -1};
 	enum mk_code code = plug_nominate(p, 0, &q, &a, &r, &err);
 	const char *why = strstr(err.msg, "ex.io/planned: ");
 
@@ -259,11 +251,11 @@ static bool fault(struct plug *p, unsigned workload, int64_t at)
 
 	arena_clear(&a);
 	(void)snprintf(text, sizeof(text), "{\"metadata\":{\"uid\":\"u%u\"}}", workload);
-	v.local = parse(object);
-	v.workload = parse(text);
+	v.local = parse_json(&a, object);
+	v.workload = parse_json(&a, text);
 	order.pointer = NULL;
 	order.verdict = 77;
-	return plug_remote(p, 0, &v, parse(object), &a, &r, NULL) == ERR_PLUGIN_FAULT;
+	return plug_remote(p, 0, &v, parse_json(&a, object), &a, &r, NULL) == ERR_PLUGIN_FAULT;
 }
 
 static void fault_at(struct plug *p, unsigned workload, int64_t at)
@@ -356,8 +348,8 @@ static void memory(struct plug *p)
 	for (uint64_t n = 1; n < 100 && !done; n++) {
 		arena_done(&a);
 		arena_init(&a, 0);
-		v.local = v.workload = parse(object);
-		struct json *draft = parse(object);
+		v.local = v.workload = parse_json(&a, object);
+		struct json *draft = parse_json(&a, object);
 
 		alloc_fail_after(n);
 		enum mk_code code = plug_remote(p, 0, &v, draft, &a, &r, NULL);

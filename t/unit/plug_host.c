@@ -7,29 +7,12 @@
 
 #include "core/base/clock.h"
 #include "core/plug/plug.h"
+#include "t/lib/parse_json.h"
+#include "t/lib/plug_hook.h"
 #include "t/lib/tap.h"
 
-static int (*the_hook)(mk_call *, const mk_view *, mk_val);
 static mk_val kept; /* a handle that outlives its call, as no plugin may keep one */
 static int64_t fake_us;
-
-static int dispatch_hook(mk_call *c, const mk_view *v, mk_val draft)
-{
-	return the_hook(c, v, draft);
-}
-
-static const mk_adapter thing = {
-	.struct_size = sizeof(mk_adapter),
-	.group = "ex.io",
-	.version = "v1",
-	.kind = "Thing",
-	.remote = dispatch_hook,
-	.status = dispatch_hook,
-};
-static const void *const items[] = {&thing};
-static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
-static const mk_factory *const factories[] = {&adapters, NULL};
-static const mk_entry entry = MK_ENTRY("test.host", "3", factories);
 
 struct ctx {
 	struct plug *p;
@@ -38,21 +21,11 @@ struct ctx {
 	struct mk_err err;
 };
 
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(a, str_of(text), &v, NULL) != ERR_OK) {
-		printf("Bail out! not JSON: %s\n", text);
-	}
-	return v;
-}
-
 /*
  * Calls 'hook' as a status hook on draft {"n":1,"list":[1,2,3],"o":{"k":"v"}} and local
  * {"metadata":…,"spec":…}.
  */
-static enum mk_code call(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_val))
+static enum mk_code call(struct ctx *x, hook_fn *hook)
 {
 	static const char local[] = "{\"metadata\":{\"name\":\"j\",\"uid\":\"u\"},\"spec\":{"
 				    "\"big\":18446744073709551615,\"r\":1.50,"
@@ -62,31 +35,29 @@ static enum mk_code call(struct ctx *x, int (*hook)(mk_call *, const mk_view *, 
 	struct json *draft;
 
 	arena_clear(&x->a);
-	v.local = parse(&x->a, local);
-	v.remote = parse(&x->a, "{}");
-	v.workload = parse(&x->a, "{\"metadata\":{\"name\":\"w\"}}");
-	draft = parse(&x->a, "{\"n\":1,\"list\":[1,2,3],\"o\":{\"k\":\"v\"},\"null\":null}");
-	the_hook = hook;
+	v.local = parse_json(&x->a, local);
+	v.remote = parse_json(&x->a, "{}");
+	v.workload = parse_json(&x->a, "{\"metadata\":{\"name\":\"w\"}}");
+	draft = parse_json(&x->a, "{\"n\":1,\"list\":[1,2,3],\"o\":{\"k\":\"v\"},\"null\":null}");
+	hook_does = hook;
 	x->r = (struct plug_result){.verdict = 99};
 	x->err.msg[0] = '\0';
 	return plug_status(x->p, 0, &v, draft, &x->a, &x->r, &x->err);
 }
 
-static void draft_is(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_val),
-		     const char *want, const char *name)
+static void draft_is(struct ctx *x, hook_fn *hook, const char *want, const char *name)
 {
 	enum mk_code code = call(x, hook);
 
 	is_str(code == ERR_OK ? json_write(&x->a, x->r.draft).p : x->err.msg, want, name);
 }
 
-static void fault_is(struct ctx *x, int (*hook)(mk_call *, const mk_view *, mk_val),
-		     const char *why, const char *name)
+static void fault_is(struct ctx *x, hook_fn *hook, const char *why, const char *name)
 {
 	char want[512];
 	enum mk_code code = call(x, hook);
 
-	(void)snprintf(want, sizeof(want), "plugin test.host 3, status of ex.io/v1, Kind=Thing: %s",
+	(void)snprintf(want, sizeof(want), "plugin test.hook 3, status of ex.io/v1, Kind=Thing: %s",
 		       why);
 	is_int(code, ERR_PLUGIN_FAULT, name);
 	is_str(x->err.msg, want, name);
@@ -501,14 +472,14 @@ static void incidents(struct ctx *x)
 	is_str(told.why, "host calls over the soft budget", "which budget");
 	is_int(call(x, odd_verdict), ERR_PLUGIN_FAULT, "a fault");
 	ok(n_told == 2 && told.is_fault, "is told");
-	is_str(told.source->id, "test.host", "whose");
+	is_str(told.source->id, "test.hook", "whose");
 	is_str(told.hook, "status", "which hook");
 	is_str(told.item.p, "ex.io/v1, Kind=Thing", "of what");
 	ok(str_is(told.workload, "w"), "for which Workload");
 	plug_on_incident(x->p, NULL, NULL);
 	plug_set_limits(x->p, &plug_default_limits);
 	is_int(call(x, odd_verdict), ERR_PLUGIN_FAULT, "a fault whose words are not wanted");
-	is_str(plug_source_stats(x->p, 0, &st), "test.host", "counts per plugin");
+	is_str(plug_source_stats(x->p, 0, &st), "test.hook", "counts per plugin");
 	ok(st.calls > st.faults && st.faults > 2 && st.soft_calls > 0, "all kinds");
 	ok(!plug_source_stats(x->p, 1, &st), "and no further plugin");
 }
@@ -529,7 +500,7 @@ int main(void)
 
 	arena_init(&x.a, 0);
 	decimals();
-	is_int(plug_add(x.p, &entry, "", NULL), ERR_OK, "added");
+	is_int(plug_add(x.p, &hook_entry, "", NULL), ERR_OK, "added");
 	is_int(call(&x, reads), ERR_OK, "a hook that reads");
 	is_str(x.r.said.p, "last", "the last reason is kept");
 	is_int(x.r.verdict, MK_KEEP, "its verdict");

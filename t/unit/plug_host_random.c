@@ -7,6 +7,8 @@
  */
 #include "core/base/rng.h"
 #include "core/plug/plug.h"
+#include "t/lib/parse_json.h"
+#include "t/lib/plug_hook.h"
 #include "t/lib/tap.h"
 
 enum { ROUNDS = 4000, STEPS = 20, POOL = 32 };
@@ -114,26 +116,6 @@ static int anything(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_SET;
 }
 
-static const mk_adapter thing = {.struct_size = sizeof(mk_adapter),
-				 .group = "ex.io",
-				 .version = "v1",
-				 .kind = "Thing",
-				 .status = anything};
-static const void *const items[] = {&thing};
-static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
-static const mk_factory *const factories[] = {&adapters, NULL};
-static const mk_entry entry = MK_ENTRY("test.random", "1", factories);
-
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(a, str_of(text), &v, NULL) != ERR_OK) {
-		printf("Bail out! not JSON: %s\n", text);
-	}
-	return v;
-}
-
 struct outcome {
 	int accepted, faults, broken;
 	uint64_t sum; /* of all accepted drafts' text */
@@ -166,10 +148,12 @@ static struct outcome run(uint64_t seed)
 	rng_init(&rng, seed);
 	memset(pool, 0, sizeof(pool));
 	arena_init(&a, 0);
-	(void)plug_add(p, &entry, "", NULL);
+	hook_does = anything;
+	(void)plug_add(p, &hook_entry, "", NULL);
 	for (int i = 0; i < ROUNDS; i++) {
-		struct plug_view v = {.local = parse(&a, local), .remote = parse(&a, "{}")};
-		struct json *draft = parse(&a, status);
+		struct plug_view v = {.local = parse_json(&a, local),
+				      .remote = parse_json(&a, "{}")};
+		struct json *draft = parse_json(&a, status);
 		struct plug_result r;
 		enum mk_code code = plug_status(p, 0, &v, draft, &a, &r, NULL);
 
@@ -179,8 +163,8 @@ static struct outcome run(uint64_t seed)
 		} else {
 			o.faults += code == ERR_PLUGIN_FAULT;
 		}
-		o.broken += !json_equal(draft, parse(&a, status)) ||
-			    !json_equal(v.local, parse(&a, local));
+		o.broken += !json_equal(draft, parse_json(&a, status)) ||
+			    !json_equal(v.local, parse_json(&a, local));
 		arena_clear(&a);
 	}
 	arena_done(&a);

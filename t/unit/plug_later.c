@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Workload whose text is read only for hooks that look at it. */
 #include "core/plug/plug.h"
+#include "t/lib/parse_json.h"
+#include "t/lib/plug_hook.h"
 #include "t/lib/tap.h"
-
-static int (*the_hook)(mk_call *, const mk_view *, mk_val);
-
-static int dispatch_hook(mk_call *c, const mk_view *v, mk_val draft)
-{
-	return the_hook(c, v, draft);
-}
-
-static const mk_adapter thing = {
-	.struct_size = sizeof(mk_adapter),
-	.group = "ex.io",
-	.version = "v1",
-	.kind = "Thing",
-	.status = dispatch_hook,
-};
-static const void *const items[] = {&thing};
-static const mk_factory adapters = {sizeof(mk_factory), 1, MK_FACTORY_ADAPTER, items};
-static const mk_factory *const factories[] = {&adapters, NULL};
-static const mk_entry entry = MK_ENTRY("test.later", "1", factories);
 
 static struct plug *p;
 static struct arena a;
 static struct plug_incident told;
 static char told_workload[16];
 static size_t n_read;
-
-static struct json *parse(const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(&a, str_of(text), &v, NULL) != ERR_OK) {
-		printf("Bail out! not JSON: %s\n", text);
-	}
-	return v;
-}
 
 static const struct json *read_workload(void *ctx)
 {
@@ -72,7 +45,7 @@ static int changes_it(mk_call *c, const mk_view *v, mk_val draft)
 	return MK_KEEP;
 }
 
-static enum mk_code call(int (*hook)(mk_call *, const mk_view *, mk_val), const char *workload)
+static enum mk_code call(hook_fn *hook, const char *workload)
 {
 	static int64_t now_ms;
 	struct plug_view v = {.now_wall_ms = now_ms += 100000}; /* far apart: nothing rests */
@@ -80,16 +53,16 @@ static enum mk_code call(int (*hook)(mk_call *, const mk_view *, mk_val), const 
 	struct mk_err err = {0};
 
 	arena_clear(&a);
-	v.local = parse("{\"metadata\":{\"name\":\"j\"},\"spec\":{}}");
-	v.remote = parse("{\"status\":{}}");
+	v.local = parse_json(&a, "{\"metadata\":{\"name\":\"j\"},\"spec\":{}}");
+	v.remote = parse_json(&a, "{\"status\":{}}");
 	v.later = (struct plug_later){.read = read_workload,
-				      .ctx = workload ? parse(workload) : NULL,
+				      .ctx = workload ? parse_json(&a, workload) : NULL,
 				      .ns = STR("s"),
 				      .name = STR("w"),
 				      .uid = STR("u")};
-	the_hook = hook;
+	hook_does = hook;
 	n_read = 0;
-	return plug_status(p, 0, &v, parse("{}"), &a, &r, &err);
+	return plug_status(p, 0, &v, parse_json(&a, "{}"), &a, &r, &err);
 }
 
 static void tell(void *ctx, const struct plug_incident *in)
@@ -106,7 +79,7 @@ int main(void)
 
 	p = plug_new(NULL);
 	arena_init(&a, 0);
-	is_int(plug_add(p, &entry, "", NULL), ERR_OK, "added");
+	is_int(plug_add(p, &hook_entry, "", NULL), ERR_OK, "added");
 	is_int(call(looks_away, workload), ERR_OK, "a hook that does not look");
 	is_int((int64_t)n_read, 0, "nothing is read");
 	is_int(call(looks, workload), ERR_OK, "a hook that looks twice");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/plug/plug.h"
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 static const mk_scale scale = {
@@ -15,18 +16,6 @@ static const mk_scale scale = {
 	.sizes = "k/sizes",
 	.revision = "k/revision",
 };
-
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-	struct mk_err err;
-
-	if (json_parse(a, str_of(text), &v, &err) != ERR_OK) {
-		printf("Bail out! %s in %s\n", err.msg, text);
-		exit(1);
-	}
-	return v;
-}
 
 /* 'want' NULL: nothing is to be written. */
 static void sizes(const char *local, const char *groups, const char *want, const char *name)
@@ -44,7 +33,8 @@ static void sizes(const char *local, const char *groups, const char *want, const
 		       "{\"metadata\":{\"uid\":\"u\",\"generation\":7},\"spec\":{\"groups\":%s}}",
 		       groups)
 		       .p;
-	is_int(plug_sizes(&ad, parse(&a, local), parse(&a, copy), &a, &notes, &err), ERR_OK, name);
+	is_int(plug_sizes(&ad, parse_json(&a, local), parse_json(&a, copy), &a, &notes, &err),
+	       ERR_OK, name);
 	is_str(json_str(json_get(notes, "k/sizes")).n ? json_str(json_get(notes, "k/sizes")).p : "",
 	       want ? want : "", "... the sizes");
 	is_str(json_str(json_get(notes, "k/revision")).n ? json_str(json_get(notes, "k/revision")).p
@@ -96,8 +86,8 @@ static void many(void)
 	struct mk_err err;
 
 	arena_init(&a, 0);
-	none = parse(&a, "{}");
-	list = parse(&a, "{\"spec\":{\"groups\":[]}}");
+	none = parse_json(&a, "{}");
+	list = parse_json(&a, "{\"spec\":{\"groups\":[]}}");
 	for (int i = 0; i < 65; i++) {
 		json_add(&a, json_at(list, "/spec/groups"), json_new_obj(&a));
 	}

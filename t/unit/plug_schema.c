@@ -5,20 +5,11 @@
  */
 #include "core/base/alloc.h"
 #include "core/plug/schema.h"
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 static struct arena a;
 static char found[2048];
-
-static struct json *parse(const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(&a, str_of(text), &v, NULL) != ERR_OK) {
-		printf("Bail out! bad JSON in a test: %s\n", text);
-	}
-	return v;
-}
 
 static void fault(void *ctx, mk_str pointer, mk_str text)
 {
@@ -41,7 +32,7 @@ static void finds(const char *schema, const char *value, const char *want)
 		is_str(err.msg, "", schema);
 		return;
 	}
-	size_t n = schema_check(&a, s, parse(value), STR("/s"), fault, NULL);
+	size_t n = schema_check(&a, s, parse_json(&a, value), STR("/s"), fault, NULL);
 
 	is_str(found, want, value);
 	ok((n > 0) == (want[0] != 0), "... counted");

@@ -4,6 +4,7 @@
  * forwarded fields.
  */
 #include "core/plug/plug.h"
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 static void name_is(struct arena *a, const char *kind, const char *group, const char *owner,
@@ -42,17 +43,6 @@ static void names(struct arena *a)
 	is_int(name.p[247], '-', "the hash comes after 247 bytes");
 }
 
-static struct json *parse(struct arena *a, const char *text)
-{
-	struct json *v = NULL;
-	struct mk_err err;
-
-	if (json_parse(a, str_of(text), &v, &err) != ERR_OK) {
-		printf("Bail out! %s in %s\n", err.msg, text);
-	}
-	return v;
-}
-
 static const char *const strip[] = {"/spec/a~1b", "/spec/list/0", "/spec/none/at/all", NULL};
 static const char *const forward[] = {"/spec/serve", "/spec/gone", "/spec/scalar/x", NULL};
 static const mk_adapter thing = {
@@ -67,17 +57,17 @@ static const mk_adapter thing = {
 
 static void skeleton(struct arena *a, const struct plug_adapter *ad)
 {
-	struct json *obj =
-		parse(a, "{\"apiVersion\":\"ex.io/"
-			 "v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"n\",\"namespace\":\"s\","
-			 "\"uid\":\"u\",\"resourceVersion\":\"1\",\"generation\":4,"
-			 "\"creationTimestamp\":\"t\","
-			 "\"ownerReferences\":[{}],\"finalizers\":[\"f\"],\"managedFields\":[],"
-			 "\"deletionTimestamp\":\"t\","
-			 "\"labels\":{\"l\":\"1\"},\"annotations\":{\"a\":\"2\"}},\"data\":{\"z\":"
-			 "1},\"status\":{\"s\":1},"
-			 "\"spec\":{\"a/b\":1,\"list\":[1,2],\"run/"
-			 "policy\":{\"managed~By\":\"x\",\"k\":true}}}");
+	struct json *obj = parse_json(
+		a, "{\"apiVersion\":\"ex.io/"
+		   "v1\",\"kind\":\"Thing\",\"metadata\":{\"name\":\"n\",\"namespace\":\"s\","
+		   "\"uid\":\"u\",\"resourceVersion\":\"1\",\"generation\":4,"
+		   "\"creationTimestamp\":\"t\","
+		   "\"ownerReferences\":[{}],\"finalizers\":[\"f\"],\"managedFields\":[],"
+		   "\"deletionTimestamp\":\"t\","
+		   "\"labels\":{\"l\":\"1\"},\"annotations\":{\"a\":\"2\"}},\"data\":{\"z\":"
+		   "1},\"status\":{\"s\":1},"
+		   "\"spec\":{\"a/b\":1,\"list\":[1,2],\"run/"
+		   "policy\":{\"managed~By\":\"x\",\"k\":true}}}");
 	mk_str before = json_write(a, obj);
 
 	is_str(json_write(a, plug_skeleton(ad, obj, a)).p,
@@ -88,7 +78,8 @@ static void skeleton(struct arena *a, const struct plug_adapter *ad)
 	       "a skeleton has name, namespace, labels, annotations and spec, without managed_by "
 	       "and strip");
 	is_str(json_write(a, obj).p, before.p, "the local object is not touched");
-	is_str(json_write(a, plug_skeleton(ad, parse(a, "{\"metadata\":{\"name\":\"n\"}}"), a)).p,
+	is_str(json_write(a, plug_skeleton(ad, parse_json(a, "{\"metadata\":{\"name\":\"n\"}}"), a))
+		       .p,
 	       "{\"metadata\":{\"name\":\"n\"}}", "an absent spec stays absent");
 }
 
@@ -100,7 +91,7 @@ static void managed_is(struct arena *a, const struct plug_adapter *ad, const cha
 	struct mk_err err = {0};
 	bool managed = false;
 
-	json_set(a, obj, STR("spec"), parse(a, spec));
+	json_set(a, obj, STR("spec"), parse_json(a, spec));
 	enum mk_code code = plug_managed(ad, obj, a, &managed, &reason, &err);
 
 	is_int(code, want_code, name);
@@ -131,9 +122,9 @@ static void managed(struct arena *a, const struct plug_adapter *ad)
 static void forwarding(struct arena *a, const struct plug_adapter *ad)
 {
 	struct json *local =
-		parse(a, "{\"spec\":{\"serve\":\"v2\",\"scalar\":{\"x\":1},\"other\":9}}");
+		parse_json(a, "{\"spec\":{\"serve\":\"v2\",\"scalar\":{\"x\":1},\"other\":9}}");
 	struct json *draft =
-		parse(a, "{\"spec\":{\"serve\":\"v1\",\"gone\":1,\"scalar\":7,\"other\":8}}");
+		parse_json(a, "{\"spec\":{\"serve\":\"v1\",\"gone\":1,\"scalar\":7,\"other\":8}}");
 
 	is_int(plug_forward(ad, local, draft, a), ERR_INVALID,
 	       "a pointer through a scalar is reported");

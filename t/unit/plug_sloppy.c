@@ -3,6 +3,7 @@
  * Plugins that are careless with lengths, bytes and times: a fault or a bound, never a crash or
  * a request that no server takes.
  */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include <sys/mman.h>
@@ -45,14 +46,6 @@ static const mk_factory dispatchers = {sizeof(mk_factory), 1, MK_FACTORY_DISPATC
 static const mk_factory *const factories[] = {&adapters, &dispatchers, NULL};
 static const mk_entry entry = MK_ENTRY("test.sloppy", "1", factories);
 
-static struct json *parse(const char *text)
-{
-	struct json *v = NULL;
-
-	(void)json_parse(&a, str_of(text), &v, NULL);
-	return v;
-}
-
 static bool is_utf8(mk_str s)
 {
 	while (s.n > 0) {
@@ -68,13 +61,14 @@ static bool is_utf8(mk_str s)
 
 static void fault_is(void (*what)(mk_call *, mk_val), const char *want, const char *name)
 {
-	const struct plug_view v = {.local = parse("{}"), .workload = parse("{}")};
+	const struct plug_view v = {.local = parse_json(&a, "{}"),
+				    .workload = parse_json(&a, "{}")};
 	struct plug_result r;
 	struct mk_err err = {0};
 	const char *why;
 
 	deed = what;
-	is_int(plug_status(p, 0, &v, parse("{}"), &a, &r, &err), ERR_PLUGIN_FAULT, name);
+	is_int(plug_status(p, 0, &v, parse_json(&a, "{}"), &a, &r, &err), ERR_PLUGIN_FAULT, name);
 	why = strstr(err.msg, "Kind=Sloppy: ");
 	is_str(why ? why + strlen("Kind=Sloppy: ") : err.msg, want, name);
 	ok(is_utf8(str_of(err.msg)), "the message is UTF-8");
@@ -123,7 +117,8 @@ static void odd_pointer(mk_call *c, mk_val draft)
 
 static int64_t waits(int64_t said)
 {
-	const struct plug_question q = {.workload = parse("{}"), .clusters = parse("[]")};
+	const struct plug_question q = {.workload = parse_json(&a, "{}"),
+					.clusters = parse_json(&a, "[]")};
 	struct plug_pick r = {.wait_ms = -2};
 
 	wait_ms = said;

@@ -4,6 +4,7 @@
  * remembered and for how long, and that it is bounded. serve_metrics_access.c asks by a token.
  */
 #include "t/lib/kube_fake.h"
+#include "t/lib/parse_json.h"
 
 #include "core/serve/access.h"
 
@@ -18,25 +19,17 @@ static struct arena arena;
 static char user[256];
 static int64_t now = 1000;
 
-static struct json *parsed(const char *text)
-{
-	struct json *v = NULL;
-
-	json_parse(&arena, str_of(text), &v, NULL);
-	return v;
-}
-
 /* May the user list the workloads of that namespace? */
 static int ask(const char *who, const char *ns)
 {
-	struct json *about = parsed("{\"verb\":\"list\",\"resource\":\"workloads\"}");
+	struct json *about = parse_json(&arena, "{\"verb\":\"list\",\"resource\":\"workloads\"}");
 	mk_str name;
 	int status;
 
 	json_set_str(&arena, about, "namespace", str_of(ns));
 	status = access_ask(m,
 			    &(struct access_question){.token = STR(""),
-						      .user = parsed(who),
+						      .user = parse_json(&arena, who),
 						      .attributes = "resourceAttributes",
 						      .about = about},
 			    now, &name);

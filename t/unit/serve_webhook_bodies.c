@@ -3,6 +3,7 @@
  * What is written to the objects of admission: the table of queues, the
  * trust of the webhooks, the Secret.
  */
+#include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
 #include "core/serve/webhook_bodies.h"
@@ -10,23 +11,13 @@
 static struct arena arena;
 static struct admit_queues *queues;
 
-static struct json *parsed(const char *text)
-{
-	struct json *v = NULL;
-
-	if (json_parse(&arena, str_of(text), &v, NULL) != ERR_OK) {
-		ok(false, text);
-	}
-	return v;
-}
-
 static void observe(uint16_t kind, const char *ns, const char *name, const char *text)
 {
 	struct event ev = {.type = EV_OBSERVED,
 			   .kind = kind,
 			   .ns = str_of(ns),
 			   .name = str_of(name),
-			   .obj = parsed(text)};
+			   .obj = parse_json(&arena, text)};
 
 	admit_queues_event(queues, &ev);
 }
@@ -36,7 +27,7 @@ static void test_table(void)
 	const char *local = "{\"spec\":{\"clusterQueue\":\"cq\"}}";
 	const struct json *body;
 	size_t rounds = 0;
-	struct json *map = parsed("{\"metadata\":{\"resourceVersion\":\"7\"}}");
+	struct json *map = parse_json(&arena, "{\"metadata\":{\"resourceVersion\":\"7\"}}");
 
 	observe(KIND_CHECK, "", "mk",
 		"{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
@@ -51,14 +42,16 @@ static void test_table(void)
 	       "{\"metadata\":{\"name\":\"multikueue-queues\",\"resourceVersion\":\"7\"},\"data\":{"
 	       "\"a.x.z\":\"cq\",\"b.y\":\"cq\"}}",
 	       "queues are added, in order");
-	body = webhook_bodies_table(&arena, queues,
-				    parsed("{\"data\":{\"z.old\":\"cq\",\"b.y\":\"other\",\"a.x."
-					   "z\":\"cq\",\"a.a\":7}}"));
+	body = webhook_bodies_table(
+		&arena, queues,
+		parse_json(&arena, "{\"data\":{\"z.old\":\"cq\",\"b.y\":\"other\",\"a.x."
+				   "z\":\"cq\",\"a.a\":7}}"));
 	is_str(json_write(&arena, json_get(body, "data")).p,
 	       "{\"a.a\":null,\"b.y\":\"cq\",\"z.old\":null}",
 	       "what is wrong is mended, whatever the order, and what is right left alone");
-	ok(!webhook_bodies_table(&arena, queues,
-				 parsed("{\"data\":{\"b.y\":\"cq\",\"a.x.z\":\"cq\"}}")),
+	ok(!webhook_bodies_table(
+		   &arena, queues,
+		   parse_json(&arena, "{\"data\":{\"b.y\":\"cq\",\"a.x.z\":\"cq\"}}")),
 	   "the table as it should be: nothing is written");
 	for (int i = 0; i < 1200; i++) {
 		char name[16];
@@ -78,22 +71,24 @@ static void test_table(void)
 
 static void test_bundle(void)
 {
-	const struct json *two = parsed(
+	const struct json *two = parse_json(
+		&arena,
 		"{\"metadata\":{\"name\":\"multikueue-mutating-webhook-configuration\","
 		"\"resourceVersion\":\"9\"},\"webhooks\":[{\"name\":\"a\","
 		"\"clientConfig\":{\"caBundle\":\"eA==\",\"url\":\"u\"}},{\"name\":\"b\"}]}");
 
 	const struct json *service =
-		parsed("{\"kind\":\"APIService\",\"metadata\":{\"name\":\"v1.x\","
-		       "\"resourceVersion\":\"9\"},\"spec\":{\"caBundle\":\"eA==\"}}");
+		parse_json(&arena, "{\"kind\":\"APIService\",\"metadata\":{\"name\":\"v1.x\","
+				   "\"resourceVersion\":\"9\"},\"spec\":{\"caBundle\":\"eA==\"}}");
 
 	is_int(webhook_bodies_trusted(two).n, 0, "webhooks that differ: none is sure");
 	is_str(webhook_bodies_trusted(
-		       parsed("{\"webhooks\":[{\"clientConfig\":{\"caBundle\":\"eA==\"}},"
-			      "{\"clientConfig\":{\"caBundle\":\"eA==\"}}]}"))
+		       parse_json(&arena,
+				  "{\"webhooks\":[{\"clientConfig\":{\"caBundle\":\"eA==\"}},"
+				  "{\"clientConfig\":{\"caBundle\":\"eA==\"}}]}"))
 		       .p,
 	       "eA==", "webhooks that agree");
-	is_int(webhook_bodies_trusted(parsed("{\"webhooks\":7}")).n, 0, "no webhooks");
+	is_int(webhook_bodies_trusted(parse_json(&arena, "{\"webhooks\":7}")).n, 0, "no webhooks");
 	is_str(json_write(&arena, webhook_bodies_bundle(&arena, two, STR("eQ=="))).p,
 	       "{\"metadata\":{\"name\":\"multikueue-mutating-webhook-configuration\","
 	       "\"resourceVersion\":\"9\"},\"apiVersion\":\"admissionregistration.k8s.io/v1\","
@@ -105,9 +100,11 @@ static void test_bundle(void)
 		       &arena,
 		       webhook_bodies_bundle(
 			       &arena,
-			       parsed("{\"kind\":\"ValidatingWebhookConfiguration\",\"metadata\":"
-				      "{\"name\":\"v\",\"resourceVersion\":\"3\"},\"webhooks\":["
-				      "{\"name\":\"a\"}]}"),
+			       parse_json(
+				       &arena,
+				       "{\"kind\":\"ValidatingWebhookConfiguration\",\"metadata\":"
+				       "{\"name\":\"v\",\"resourceVersion\":\"3\"},\"webhooks\":["
+				       "{\"name\":\"a\"}]}"),
 			       STR("eQ==")))
 		       .p,
 	       "{\"metadata\":{\"name\":\"v\",\"resourceVersion\":\"3\"},\"apiVersion\":"
@@ -135,8 +132,10 @@ static void test_secret(void)
 	       "a Secret that is there is patched in the version that was read");
 	is_str(json_str_at(webhook_bodies_secret(&arena, STR("s"), STR(""), &c), "/kind").p,
 	       "Secret", "one that is not is created");
-	ok(webhook_bodies_foreign(parsed("{\"data\":{\"x\":\"eA==\"}}")), "data without our label");
-	ok(!webhook_bodies_foreign(parsed("{\"metadata\":{}}")), "nothing in it: ours to fill");
+	ok(webhook_bodies_foreign(parse_json(&arena, "{\"data\":{\"x\":\"eA==\"}}")),
+	   "data without our label");
+	ok(!webhook_bodies_foreign(parse_json(&arena, "{\"metadata\":{}}")),
+	   "nothing in it: ours to fill");
 	ok(!webhook_bodies_foreign(webhook_bodies_secret(&arena, STR("s"), STR(""), &c)),
 	   "what we write is ours");
 	body = webhook_bodies_secret(&arena, STR("s"), STR(""), &c);

@@ -120,7 +120,7 @@ static struct json *cluster_row(struct arena *a, struct pass *p, const struct cl
 	set_time(a, o, "until", w->until_ms);
 	if (queue.n > 0) {
 		const struct record *cq = facts_queue_record(p, k->c, queue);
-		const struct card *card = cq ? card_of(p->e, k->c, cq) : NULL;
+		const struct card *card = cq ? card_of(p->e, k->c, cq, false) : NULL;
 		struct json *facts = card ? facts_of_cluster(p, k, cq, card) : NULL;
 
 		json_set(a, o, STR("queue"), json_dup(a, json_get(facts, "queue")));

@@ -38,18 +38,24 @@ static uint64_t cohort_no(const struct record *cq)
 	return cq && cq->facts->s[S_QUEUE].n > 0 ? cq->table->cohort_no : 0;
 }
 
+void card_add_pair(struct arena *a, struct json *list, mk_str name, mk_str value)
+{
+	struct json *o = json_new_obj(a);
+
+	json_append_lit(a, o, STR("name"), json_new_str(a, name));
+	json_append_lit(a, o, STR("value"), json_new_str(a, value));
+	json_add(a, list, o);
+}
+
 /* Facts of a MultiKueueCluster have them as "name=value", in the order of names. */
 static struct json *pairs(struct arena *a, const mk_str *v, size_t n)
 {
 	struct json *list = json_new_arr(a);
 
 	for (size_t i = 0; i < n; i++) {
-		struct json *o = json_new_obj(a);
 		mk_str value, name = api_label_name(v[i], &value);
 
-		json_append_lit(a, o, STR("name"), json_new_str(a, name));
-		json_append_lit(a, o, STR("value"), json_new_str(a, value));
-		json_add(a, list, o);
+		card_add_pair(a, list, name, value);
 	}
 	return list;
 }
@@ -83,7 +89,7 @@ static struct json *flavors_of(struct arena *a, const struct table *cqs, const s
 }
 
 static void make(struct kept_card *k, struct engine *e, const struct cluster *c,
-		 const struct record *cq)
+		 const struct record *cq, bool place)
 {
 	const struct record *r = cluster_record(e, c);
 	const struct facts *f = r ? r->facts : NULL;
@@ -92,9 +98,11 @@ static void make(struct kept_card *k, struct engine *e, const struct cluster *c,
 	k->place = version_of(r);
 	k->queue = version_of(cq);
 	k->cohort_no = cohort_no(cq);
-	k->pub = (struct card){.name = json_new_str(a, str_of(c->name)),
-			       .labels = pairs(a, f ? f->names : NULL, f ? f->n_names : 0),
-			       .annotations = pairs(a, f ? f->checks : NULL, f ? f->n_checks : 0)};
+	k->pub = (struct card){.name = json_new_str(a, str_of(c->name))};
+	if (place) {
+		k->pub.labels = pairs(a, f ? f->names : NULL, f ? f->n_names : 0);
+		k->pub.annotations = pairs(a, f ? f->checks : NULL, f ? f->n_checks : 0);
+	}
 	if (cq) {
 		k->pub.queue = json_new_str(a, cq->name);
 		k->pub.flavors = flavors_of(a, cq->table, cq->facts);
@@ -103,17 +111,17 @@ static void make(struct kept_card *k, struct engine *e, const struct cluster *c,
 
 /* A card that is kept has the record of the queue that was asked for last, if any was. */
 static bool is_current(const struct kept_card *k, const struct engine *e, const struct cluster *c,
-		       const struct record *cq)
+		       const struct record *cq, bool place)
 {
-	return same_version(&k->place, cluster_record(e, c)) &&
+	return same_version(&k->place, cluster_record(e, c)) && (!place || k->pub.labels) &&
 	       (!cq || (same_version(&k->queue, cq) && k->cohort_no == cohort_no(cq)));
 }
 
-const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq)
+const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq, bool place)
 {
 	struct kept_card *k = (struct kept_card *)(void *)c->card;
 
-	if (k && is_current(k, e, c, cq)) {
+	if (k && is_current(k, e, c, cq, place)) {
 		return &k->pub;
 	}
 	if (k) {
@@ -127,7 +135,7 @@ const struct card *card_of(struct engine *e, struct cluster *c, const struct rec
 		arena_init(&k->a, 0);
 		c->card = &k->pub;
 	}
-	make(k, e, c, cq);
+	make(k, e, c, cq, place);
 	if (arena_failed(&k->a)) {
 		card_free(c->card);
 		c->card = NULL;

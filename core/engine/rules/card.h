@@ -12,16 +12,20 @@
 
 /* The values are only to be shared (json_share), within the event or pass that asked for them. */
 struct card {
-	struct json *name, *labels, *annotations;
+	struct json *name;
+	struct json *labels, *annotations; /* NULL: not asked */
 	struct json *queue,
 		*flavors; /* name of the ClusterQueue, and what it has; NULL: not asked */
 };
 
 /*
- * The card of the cluster as it is now; 'cq': with that ClusterQueue, a record of one there. NULL:
- * out of memory, which the scratch arena tells as well.
+ * The card of the cluster as it is now; 'cq': with that ClusterQueue, a record of one there;
+ * 'place': with labels and annotations. NULL: out of memory, which the scratch arena tells as well.
  */
-const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq);
+const struct card *card_of(struct engine *e, struct cluster *c, const struct record *cq,
+			   bool place);
+/* Adds {"name", "value"} to 'list': labels and annotations are told in that form. */
+void card_add_pair(struct arena *a, struct json *list, mk_str name, mk_str value);
 /* NULL is fine. */
 void card_free(struct card *card);
 

@@ -76,7 +76,7 @@ static struct json *cluster_list(struct pass *p, mk_str queue, bool places)
 		const struct record *cq = k->c->tables[KIND_WORKLOAD] && queue.n > 0
 						  ? facts_queue_record(p, k->c, queue)
 						  : NULL;
-		const struct card *card = card_of(p->e, k->c, cq);
+		const struct card *card = card_of(p->e, k->c, cq, places);
 		struct json *o = json_new_obj(a);
 		bool connected =
 			p->is_external ? seems_connected(p, k) : nominate_is_connected(p, k);

@@ -306,15 +306,6 @@ struct pair {
 	mk_str name, value;
 };
 
-static void add_pair(struct arena *a, struct json *list, mk_str name, mk_str value)
-{
-	struct json *o = json_new_obj(a);
-
-	json_append_lit(a, o, STR("name"), json_new_str(a, name));
-	json_append_lit(a, o, STR("value"), json_new_str(a, value));
-	json_add(a, list, o);
-}
-
 static int by_name(const void *x, const void *y)
 {
 	return str_cmp(((const struct pair *)x)->name, ((const struct pair *)y)->name);
@@ -335,7 +326,7 @@ static struct json *members_of(struct arena *a, const struct json *map)
 	}
 	qsort(v, n, sizeof(*v), by_name);
 	for (size_t i = 0; i < n; i++) {
-		add_pair(a, list, v[i].name, v[i].value);
+		card_add_pair(a, list, v[i].name, v[i].value);
 	}
 	return list;
 }

@@ -12,8 +12,6 @@
 #include "t/sim/churn.h"
 
 enum {
-	SECOND = 1000,
-	MINUTE = 60 * SECOND,
 	LARGEST_JOB = 8, /* pods */
 	CORDON_BITS = 2, /* of the variant for each worker, and one for its label */
 };

@@ -6,11 +6,10 @@
 #include "t/sim/churn.h"
 
 enum {
-	MINUTE_MS = 60 * 1000,
-	LOOK_MS = 1000,      /* the world is looked at so often */
-	ROOM_MS = MINUTE_MS, /* a Workload may wait so long where a worker has room for it */
-	LARGE = 8,           /* quota of each worker in the end: for any job */
-	LARGEST = 4,         /* pods of a job, and one more */
+	LOOK_MS = 1000,   /* the world is looked at so often */
+	ROOM_MS = MINUTE, /* a Workload may wait so long where a worker has room for it */
+	LARGE = 8,        /* quota of each worker in the end: for any job */
+	LARGEST = 4,      /* pods of a job, and one more */
 };
 
 static int64_t pods_of(const struct json *wl)
@@ -23,7 +22,7 @@ static void stuck_draw(struct sim *s, struct fault *f, struct rng *r)
 	f->at = 1000;
 	f->until = 2000; /* what follows disturbs nothing */
 	s->placement_timeout_ms = rng_range(r, 8000, 40000);
-	s->stuck_until = rng_range(r, 5 * MINUTE_MS, 20 * MINUTE_MS);
+	s->stuck_until = rng_range(r, 5 * MINUTE, 20 * MINUTE);
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		plane_set_quota(&s->plane[i], 1 + (unsigned)rng_below(r, 2));
 		for (size_t n = 0; n < LARGEST; n++) {
@@ -52,8 +51,7 @@ static int64_t held_on(const struct plane *p)
 
 static int64_t quota_of(const struct plane *p)
 {
-	const struct json *q =
-		ks_get(p->store, "kueue.x-k8s.io/v1beta2/clusterqueues", STR_NONE, STR("cq"));
+	const struct json *q = ks_get(p->store, CLUSTER_QUEUES, STR_NONE, STR("cq"));
 	const struct json *n =
 		json_at(q, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota");
 
@@ -112,7 +110,7 @@ static void check_user(struct sim *s, struct user *u)
 	}
 	u->calm_since = u->calm_since < s->now ? u->calm_since : s->now;
 	since = u->calm_since > u->reserved_at ? u->calm_since : u->reserved_at;
-	if (s->now - since > s->placement_timeout_ms + 2 * MINUTE_MS) {
+	if (s->now - since > s->placement_timeout_ms + 2 * MINUTE) {
 		fail(s, "stuck", "%s holds its quota for %lld s", u->name,
 		     (long long)(s->now - since) / 1000);
 	}

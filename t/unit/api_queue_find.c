@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the quotas of a ClusterQueue grew; what that costs is counted in comparisons. */
+/*
+ * Quotas are found, and whether those of a ClusterQueue grew; what that costs is counted in
+ * comparisons.
+ */
 #include "core/base/str.h"
 
 static size_t compared;
@@ -10,9 +13,17 @@ static int counted_cmp(mk_str a, mk_str b)
 	return str_cmp(a, b);
 }
 
+static bool counted_eq(mk_str a, mk_str b)
+{
+	compared++;
+	return str_eq(a, b);
+}
+
 #define str_cmp counted_cmp
-#include "core/api/queue_growth.c"
+#define str_eq counted_eq
+#include "core/api/queue_find.c"
 #undef str_cmp
+#undef str_eq
 #include "t/lib/tap.h"
 
 enum { N = API_QUOTAS_MAX };
