@@ -272,6 +272,35 @@ static void ended_under_other_name(bool pruned)
 	w_free(w);
 }
 
+/*
+ * The winner's connection is lost for longer than a winner is waited for, and another one leads to
+ * its server: the job goes on there, and ends.
+ */
+static void winner_is_down(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	alias(w, 3, 2);
+	wl = running_job(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 3600 * 1000);
+	ok(is_untouched(w, wl), "the winner is out of reach, not its server: the job runs on");
+	is_int(w_times(w_take(w), "create "), 0, "... once");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL,
+	   "... and its end is seen");
+	is_int(objects_on(w, 2), 0, "... and nothing is left there");
+	w_link(w, 2, LINK_UP);
+	w_later(w, 5000);
+	is_int(w_times(w_take(w), "create "), 0, "the connection is back: nothing is done");
+	w_free(w);
+}
+
 /* Its kubeconfig leads elsewhere now: another server is no other name. */
 static void parted(void)
 {
@@ -306,6 +335,7 @@ int main(void)
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
 	ended_under_other_name(false);
 	ended_under_other_name(true);
+	winner_is_down();
 	parted();
 	return done_testing();
 }

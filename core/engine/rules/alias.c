@@ -112,13 +112,19 @@ void alias_look(struct engine *e, const struct record *r)
 
 /* --- in a pass -------------------------------------------------------------------------------- */
 
-/* Does 'k' stand for the server rather than 'than', which comes before it? */
+/*
+ * Does 'k' stand for the server rather than 'than', which comes before it? The winner's name does,
+ * as long as it is connected or the other one is not.
+ */
 static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
 {
 	mk_str winner = p->f ? p->f->s[S_CLUSTER] : STR("");
 
-	if (str_is(winner, k->c->name) || str_is(winner, than->c->name)) {
-		return str_is(winner, k->c->name);
+	bool named = str_is(winner, k->c->name);
+
+	if (named || str_is(winner, than->c->name)) {
+		return named ? cluster_up(k->c) || !cluster_up(than->c)
+			     : cluster_up(k->c) && !cluster_up(than->c);
 	}
 	return k->in_config == than->in_config && cluster_up(k->c) && !cluster_up(than->c);
 }
