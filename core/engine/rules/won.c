@@ -391,6 +391,15 @@ static struct clone *renamed_winner(struct pass *p)
 	return NULL;
 }
 
+/* The clone of a slice that waits: may it be made, or is it there and has not come to an end? */
+static bool may_be_admitted(const struct clone *k)
+{
+	if (!twin_is_ours(k->twin)) {
+		return k->twin == TWIN_ABSENT || k->twin == TWIN_STALE;
+	}
+	return clone_is(k, F_ACTIVE) && !clone_is(k, F_ADMITTED) && !clone_is(k, F_FINISHED);
+}
+
 void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
@@ -410,8 +419,7 @@ void won_pass(struct pass *p)
 		give_up(p, k);
 	} else if (cordon_drains(p, k)) {
 		return;
-	} else if (slices_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
-		   !clone_is(k, F_FINISHED)) {
+	} else if (slices_waits(p) && may_be_admitted(k)) {
 		slices_wait(p, k);
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
