@@ -133,10 +133,35 @@ static void late_admission_of_a_deleted_clone(void)
 	w_free(w);
 }
 
+/*
+ * Another manager of our origin has a Workload of the name where our job runs; our clone is gone.
+ */
+static void name_taken_beside_our_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_put(w, 2, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"another\"}},\"spec\":{}}");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "the winner is gone");
+	evict(w, wl, "P");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "its job is removed, whose the Workload there may be");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "", "so the quota may go");
+	ok(clone_of(w, 2, "wl-j") != NULL, "what is not ours stays");
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_with_a_write();
 	late_end_of_the_one_before();
 	late_admission_of_a_deleted_clone();
+	name_taken_beside_our_job();
 	return done_testing();
 }
