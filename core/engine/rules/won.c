@@ -285,10 +285,29 @@ static void other_spec(struct pass *p, struct clone *k)
 	}
 }
 
+/*
+ * A winner was admitted as it won. To a process that has not seen that, its watch may show a state
+ * from before the win: it looks once more.
+ */
+static bool has_seen_it(struct pass *p, const struct clone *k)
+{
+	struct record *r = k->r;
+
+	if (r->admitted_step != 0 || r->asked_at != 0) {
+		return true;
+	}
+	if (pass_ready(p, r)) {
+		ops_get(p->e, r);
+	}
+	return false;
+}
+
 static void winner(struct pass *p, struct clone *k)
 {
 	if (clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);
+	} else if (!clone_is(k, F_ADMITTED) && !has_seen_it(p, k)) {
+		return;
 	} else if (clone_is(k, F_EVICTED)) {
 		evicted(p, k);
 	} else if (!race_in_sync(p, k)) {
