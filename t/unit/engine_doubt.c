@@ -133,10 +133,85 @@ static void late_admission_of_a_deleted_clone(void)
 	w_free(w);
 }
 
+/*
+ * Another manager of our origin has a Workload of the name where our job runs; our clone is gone.
+ */
+static void name_taken_beside_our_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_put(w, 2, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-j\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"another\"}},\"spec\":{}}");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "the winner is gone");
+	evict(w, wl, "P");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "its job is removed, whose the Workload there may be");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "", "so the quota may go");
+	ok(clone_of(w, 2, "wl-j") != NULL, "what is not ours stays");
+	w_free(w);
+}
+
+/* --- old views -------------------------------------------------------------------------------- */
+
+/* What waits of the worker's Workloads shows the object as it was. */
+static void is_shown_as_it_was(struct world *w, const char *text, uint64_t rv)
+{
+	for (size_t i = 0; i < w->n_q; i++) {
+		struct pending *p = &w->q[i];
+
+		if (p->ev.cluster != 2 || p->ev.kind != KIND_WORKLOAD) {
+			continue;
+		}
+		if (p->ev.type == EV_OBSERVED) {
+			free(p->text);
+			p->text = w_dup(str_of(text));
+			p->ev.rv = rv;
+		} else if (p->ev.type == EV_LIST_END) {
+			p->ev.rv = rv;
+		}
+	}
+}
+
+/*
+ * A standby's watch is behind: as it begins to lead, it shows the winner's clone as it was before
+ * the win.
+ */
+static void view_from_before_the_win(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	char *before;
+	uint64_t rv;
+
+	w_settle(w);
+	before = w_dup(str_of(clone_of(w, 2, "wl-j")->text));
+	rv = clone_of(w, 2, "wl-j")->rv;
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "it has won");
+	w_restart(w);
+	for (int i = 0; i < 10; i++) {
+		w_step(w);
+		is_shown_as_it_was(w, before, rv);
+	}
+	w_later(w, 60000);
+	is_str(check_state(w, wl), "Ready", "a view from before the win is no reason to give up");
+	free(before);
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_with_a_write();
 	late_end_of_the_one_before();
 	late_admission_of_a_deleted_clone();
+	name_taken_beside_our_job();
+	view_from_before_the_win();
 	return done_testing();
 }

@@ -231,6 +231,40 @@ static void cluster_lost(void)
 	w_free(w);
 }
 
+/* Another client has a Workload of the slice's name where the job runs: it can never grow there. */
+static void name_is_taken(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\"},\"spec\":{}}", new_name);
+	w_put(w, 2, KIND_WORKLOAD, text);
+	finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, "w2");
+	w_later(w, 60 * 1000);
+	is_str(check_state(w, new), "Retry",
+	       "the slice's name is taken there: the job starts anew");
+	w_free(w);
+}
+
+/* The worker's Kueue deactivates the clone of the slice that waits: it never admits it. */
+static void is_deactivated(void)
+{
+	struct object *old, *new;
+	struct world *w = grown(&old, &new);
+
+	finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, "w2");
+	w_settle(w);
+	w_patch(w, clone_of(w, 2, new_name), "{\"spec\":{\"active\":false}}");
+	clone_condition(w, 2, new_name, "Evicted", "DeactivatedDueToRequeuingLimitExceeded", false);
+	w_later(w, 60 * 1000);
+	is_str(check_state(w, new), "Retry", "the slice is deactivated there: so it does");
+	w_free(w);
+}
+
 int main(void)
 {
 	grows("WorkloadSliceReplaced");
@@ -240,5 +274,7 @@ int main(void)
 	given_up();
 	evicted_meanwhile();
 	cluster_lost();
+	name_is_taken();
+	is_deactivated();
 	return done_testing();
 }

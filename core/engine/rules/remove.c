@@ -145,13 +145,17 @@ void remove_all(struct pass *p, enum rule rule)
 }
 
 /*
- * Is it a job of ours whose clone is gone? The get for the clone also tells whether this is the
- * winner's server under another name.
+ * Is it a job of ours whose clone is gone, and has perhaps made room for a Workload that is not
+ * ours? The get for the clone also tells whether this is the winner's server under another name.
  */
 static bool is_left_alone(struct pass *p, const struct clone *k)
 {
-	return k->twin == TWIN_ABSENT && p->kind && twin_is_ours(twin_there(p, k)) &&
-	       twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
+	if (!p->kind || !twin_is_ours(twin_there(p, k))) {
+		return false;
+	}
+	return k->twin == TWIN_FOREIGN ||
+	       (k->twin == TWIN_ABSENT &&
+		twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name));
 }
 
 void remove_losers(struct pass *p, const struct clone *keep)

@@ -285,10 +285,29 @@ static void other_spec(struct pass *p, struct clone *k)
 	}
 }
 
+/*
+ * A winner was admitted as it won. To a process that has not seen that, its watch may show a state
+ * from before the win: it looks once more.
+ */
+static bool has_seen_it(struct pass *p, const struct clone *k)
+{
+	struct record *r = k->r;
+
+	if (r->admitted_step != 0 || r->asked_at != 0) {
+		return true;
+	}
+	if (pass_ready(p, r)) {
+		ops_get(p->e, r);
+	}
+	return false;
+}
+
 static void winner(struct pass *p, struct clone *k)
 {
 	if (clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);
+	} else if (!clone_is(k, F_ADMITTED) && !has_seen_it(p, k)) {
+		return;
 	} else if (clone_is(k, F_EVICTED)) {
 		evicted(p, k);
 	} else if (!race_in_sync(p, k)) {
@@ -391,6 +410,15 @@ static struct clone *renamed_winner(struct pass *p)
 	return NULL;
 }
 
+/* The clone of a slice that waits: may it be made, or is it there and has not come to an end? */
+static bool may_be_admitted(const struct clone *k)
+{
+	if (!twin_is_ours(k->twin)) {
+		return k->twin == TWIN_ABSENT || k->twin == TWIN_STALE;
+	}
+	return clone_is(k, F_ACTIVE) && !clone_is(k, F_ADMITTED) && !clone_is(k, F_FINISHED);
+}
+
 void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
@@ -408,8 +436,7 @@ void won_pass(struct pass *p)
 		give_up(p, k);
 	} else if (cordon_drains(p, k)) {
 		return;
-	} else if (slices_waits(p) && k->twin != TWIN_UNKNOWN && !clone_is(k, F_ADMITTED) &&
-		   !clone_is(k, F_FINISHED)) {
+	} else if (slices_waits(p) && may_be_admitted(k)) {
 		slices_wait(p, k);
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
