@@ -134,6 +134,15 @@ void proc_kill(struct proc *p)
 	memset(p->conn, 0, sizeof(p->conn));
 }
 
+void proc_restart(struct proc *p, int64_t after_ms)
+{
+	struct msg *m = msg_new(p->sim, M_START);
+
+	proc_kill(p);
+	m->proc = p;
+	schedule(p->sim, m, p->sim->now + after_ms);
+}
+
 void proc_kick(struct proc *p, int64_t at)
 {
 	struct msg *m;
@@ -185,13 +194,9 @@ static void lead(struct proc *p)
 		proc_kick(p, s->now);
 	}
 	if (st == LEASE_LOST) {
-		struct msg *m = msg_new(s, M_START);
-
 		/* The process exits; its supervisor starts it again. */
 		say(s, "lease", "daemon %zu lost the lease and exits", p->index);
-		m->proc = p;
-		schedule(s, m, s->now + rng_range(&s->rng, 500, 5000));
-		proc_kill(p);
+		proc_restart(p, rng_range(&s->rng, 500, 5000));
 	}
 }
 

@@ -443,6 +443,8 @@ int plane_request(struct plane *p, const char *method, const char *target, const
 /* --- proc.c ----------------------------------------------------------------------------------- */
 void proc_start(struct proc *p);
 void proc_kill(struct proc *p);
+/* The same, and it starts after so long. */
+void proc_restart(struct proc *p, int64_t after_ms);
 void proc_run(struct proc *p);
 void proc_kick(struct proc *p, int64_t at);
 void proc_lease(struct proc *p);

@@ -284,11 +284,7 @@ void wire_leave(struct sim *s, struct msg *m)
 
 		say(s, "fault", "kill -9 of daemon %zu, a request on its way", victim->index);
 		if (victim->alive) {
-			struct msg *again = msg_new(s, M_START);
-
-			again->proc = victim;
-			schedule(s, again, s->now + rng_range(&s->rng, 10, 20000));
-			proc_kill(victim);
+			proc_restart(victim, rng_range(&s->rng, 10, 20000));
 		}
 	}
 }

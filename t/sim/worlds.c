@@ -86,15 +86,9 @@ void world_crd(struct plane *p, bool served)
 void world_restart(struct sim *s, struct site *site, struct rng *r)
 {
 	for (size_t i = 0; i < s->n_procs; i++) {
-		struct msg *m;
-
-		if (s->proc[i].site != site) {
-			continue;
+		if (s->proc[i].site == site) {
+			proc_restart(&s->proc[i], r ? rng_range(r, 10, 3000) : 0);
 		}
-		proc_kill(&s->proc[i]);
-		m = msg_new(s, M_START);
-		m->proc = &s->proc[i];
-		schedule(s, m, s->now + (r ? rng_range(r, 10, 3000) : 0));
 	}
 }
 

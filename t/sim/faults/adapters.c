@@ -20,11 +20,7 @@ static void restart_all(struct sim *s, struct fault *f)
 {
 	s->no_plugin = faults_on(s, f->kind, SIZE_MAX);
 	for (size_t i = 0; i < s->n_procs; i++) {
-		struct msg *m = msg_new(s, M_START);
-
-		m->proc = &s->proc[i];
-		proc_kill(&s->proc[i]);
-		schedule(s, m, s->now + rng_range(&s->wide, 10, 3000));
+		proc_restart(&s->proc[i], rng_range(&s->wide, 10, 3000));
 	}
 }
 

@@ -5,15 +5,10 @@
 static void kill_begin(struct sim *s, struct fault *f)
 {
 	struct proc *p = &s->proc[f->proc];
-	struct msg *m;
 
-	if (!p->alive) {
-		return;
+	if (p->alive) {
+		proc_restart(p, rng_range(&s->rng, 10, 20000));
 	}
-	proc_kill(p);
-	m = msg_new(s, M_START);
-	m->proc = p;
-	schedule(s, m, s->now + rng_range(&s->rng, 10, 20000));
 }
 
 /* kill -9, and it starts again. */

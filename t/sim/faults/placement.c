@@ -281,16 +281,11 @@ static void serve(struct sim *s, size_t i, int64_t until)
 static void restart(struct sim *s, struct fault *f)
 {
 	struct proc *p = &s->proc[rng_below(&f->rng, s->n_procs)];
-	struct msg *m;
 
-	if (!p->alive) {
-		return;
+	if (p->alive) {
+		proc_restart(p, rng_range(&f->rng, 10, 5000));
+		say(s, "world", "daemon %zu is restarted", p->index);
 	}
-	proc_kill(p);
-	m = msg_new(s, M_START);
-	m->proc = p;
-	schedule(s, m, s->now + rng_range(&f->rng, 10, 5000));
-	say(s, "world", "daemon %zu is restarted", p->index);
 }
 
 static void submit(struct sim *s, struct fault *f)
