@@ -171,6 +171,19 @@ static void leave_out(struct arena *a, struct json *objects, bool status, bool w
 	}
 }
 
+/* The uid that the user's job has in the snapshot; that of now where it has none. */
+static mk_str uid_in(struct arena *a, const struct json *objects, const struct user *u)
+{
+	struct json_iter it = json_iter(json_get(objects, user_resource(u)));
+
+	while (json_next(&it)) {
+		if (str_is(json_str_at(it.val, "/metadata/name"), u->name)) {
+			return json_str_at(it.val, "/metadata/uid");
+		}
+	}
+	return arena_dup(a, str_of(u->uid));
+}
+
 void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot, bool status,
 		   bool workloads)
 {
@@ -192,12 +205,11 @@ void world_rebuild(struct sim *s, struct site *site, const struct json *snapshot
 	world_know_manager(site);
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
-		char uid[sizeof(u->uid)];
+		mk_str uid = uid_in(&s->arena, json_get(snapshot, "objects"), u);
 
 		if (u->site == site && u->created) {
-			memcpy(uid, u->uid, sizeof(uid));
 			user_restored(s, u);
-			memcpy(u->former_uid, uid, sizeof(uid));
+			snprintf(u->former_uid, sizeof(u->former_uid), "%.*s", STR_ARG(uid));
 		}
 	}
 	say(s, "world", "the manager is built anew");
