@@ -273,6 +273,40 @@ static void ended_under_other_name(bool pruned)
 }
 
 /*
+ * One name still shows the clone of before as admitted, the other one the clone that was made
+ * since. A look tells which is there: neither wins, or is deleted, before.
+ */
+static void one_view_is_old(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	const char *log;
+	char *text;
+
+	alias(w, 3, 2);
+	config(w, "[\"w3\",\"w2\"]");
+	wl = a_job(w, "j");
+	w_later(w, 1000);
+	text = w_dup(str_of(clone_of(w, 2, "wl-j")->text));
+	admit(w, 2, "wl-j");
+	w->up[3] = false;
+	w_del(w, clone_of(w, 2, "wl-j"));
+	(void)w_put(w, 2, KIND_WORKLOAD, text);
+	w->up[3] = true;
+	w_take(w);
+	w_settle(w);
+	log = w_take(w);
+	ok(strstr(log, "get 3 Workload wl-j") != NULL, "the older view is asked for");
+	ok(!strstr(log, "delete ") && !strstr(log, " win"), "no clone is deleted, none wins");
+	admit(w, 2, "wl-j");
+	w_later(w, 1000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w3", "the one that is there does");
+	ok(!strstr(w_take(w), "delete "), "... and is no loser beside itself");
+	free(text);
+	w_free(w);
+}
+
+/*
  * The winner's connection is lost for longer than a winner is waited for, and another one leads to
  * its server: the job goes on there, and ends.
  */
@@ -335,6 +369,7 @@ int main(void)
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
 	ended_under_other_name(false);
 	ended_under_other_name(true);
+	one_view_is_old();
 	winner_is_down();
 	parted();
 	return done_testing();

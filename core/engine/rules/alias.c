@@ -155,6 +155,22 @@ static bool differ(struct pass *p, const struct clone *x, struct clone *y)
 	       !str_eq(str_of(x->r->uid), str_of(y->r->uid)) && members_each(p, y, is_its_own);
 }
 
+/*
+ * What makes two objects that differ: one of the views is old, or the servers are two that tell of
+ * one identity, as after a copy of etcd. The view of the lower version is asked once; until its
+ * answer nothing is concluded from it.
+ */
+static void doubt(struct clone *x, struct clone *y)
+{
+	struct clone *old = x->r->rv < y->r->rv ? x : y;
+	const struct clone *new = old == x ? y : x;
+
+	if (old->r->asked_at <= new->r->uid_at) {
+		old->r->unknown = true;
+		old->twin = TWIN_UNKNOWN;
+	}
+}
+
 void alias_mark(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
@@ -163,8 +179,11 @@ void alias_mark(struct pass *p)
 		for (struct clone *other = k + 1;
 		     k->c->own.shared && k->twin != TWIN_ALIAS && other < p->clones + p->n_clones;
 		     other++) {
-			if (other->twin == TWIN_ALIAS || !alias_same_server(k->c, other->c) ||
-			    differ(p, speaker, other)) {
+			if (other->twin == TWIN_ALIAS || !alias_same_server(k->c, other->c)) {
+				continue;
+			}
+			if (differ(p, speaker, other)) {
+				doubt(speaker, other);
 				continue;
 			}
 			if (is_preferred(p, other, speaker)) {

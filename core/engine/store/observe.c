@@ -164,6 +164,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 		lose(e, t, r);
 		return;
 	}
+	r->uid_at = is_new ? e->now : r->uid_at;
 	roster_saw(e, r);
 	cluster_weigh(e, cluster_get(e, t->cluster));
 	if (r->admitted_step == 0 && facts_is(f, F_ADMITTED)) {

@@ -83,6 +83,7 @@ struct record {
 	struct facts *facts; /* while present */
 	struct kept *kept;   /* without managedFields; may be NULL */
 	uint64_t admitted_step; /* clone: the step that first saw this uid Admitted; 0 = not */
+	int64_t uid_at;         /* monotonic ms: this uid was seen first */
 	int64_t gone_at;        /* monotonic ms since it is not present */
 	int64_t asked_at;       /* monotonic ms of the last get's answer; 0 never */
 	struct claim *claim;    /* clone: rules/assume.c; NULL none */
