@@ -74,11 +74,24 @@ void users_init(struct sim *s)
 	}
 }
 
+/* Has somebody an object of the name that this user's job has on a worker? */
+static bool is_in_the_way(const struct sim *s, const struct user *u)
+{
+	for (size_t i = 0; i < s->n_users; i++) {
+		const struct user *other = &s->user[i];
+
+		if (strcmp(other->name, u->name) == 0 &&
+		    (other->kind == USER_FOREIGN_JOB || other->kind == USER_FOREIGN_WORKLOAD)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void users_clear_later(struct sim *s)
 {
 	for (size_t i = 0; i < s->n_users; i++) {
-		if (s->user[i].elsewhere && (s->user[i].kind == USER_FOREIGN_JOB ||
-					     s->user[i].kind == USER_FOREIGN_WORKLOAD)) {
+		if (s->user[i].elsewhere && is_in_the_way(s, &s->user[i])) {
 			turn_at(s, i, TURN_CLEAR, FAULTS_END_MS);
 		}
 	}
