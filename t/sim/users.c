@@ -74,7 +74,7 @@ void users_init(struct sim *s)
 	}
 }
 
-/* Has somebody an object of the name that this user's job has on a worker? */
+/* May another user have an object of its job's name on a worker? */
 static bool is_in_the_way(const struct sim *s, const struct user *u)
 {
 	for (size_t i = 0; i < s->n_users; i++) {
