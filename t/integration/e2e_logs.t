@@ -140,7 +140,7 @@ ok $? "... and ends with the job" || kill $follow
 wait $follow
 is $? 0 "... well"
 is "$(grep -c "^\[$to/.*/main\] ended\$" "$dir/follow")" 1 "... with its last line"
-is "$(grep -c "^a runs on worker " "$dir/follow.err")" 2 "standard error says where it runs"
+is "$(grep -c "^a runs on worker " "$dir/follow.err") $(tail -n 1 "$dir/follow.err")" "2 a has ended" "standard error says where it runs"
 ended() {
 	mk logs a 2>&1 | grep -q "^error: a has ended, and its pods were deleted on the worker; "
 }

@@ -116,11 +116,18 @@ static bool begin_all(struct logs *l, const struct json *pods)
 static void say_where(struct logs *l)
 {
 	const struct place *p = &l->p;
-	mk_str now = p->worker.n > 0 ? arena_printf(&l->c->a, "%.*s runs on worker %.*s",
-						    STR_ARG(p->w.name), STR_ARG(p->worker))
-				     : arena_printf(&l->c->a, "%.*s runs on no worker: %.*s",
-						    STR_ARG(p->w.name), STR_ARG(p->phase));
+	struct arena *a = &l->c->a;
+	mk_str name = p->w.name, now;
 
+	if (p->worker.n > 0) {
+		now = arena_printf(a, "%.*s runs on worker %.*s", STR_ARG(name),
+				   STR_ARG(p->worker));
+	} else if (str_is(p->phase, "Finished")) {
+		now = arena_printf(a, "%.*s has ended", STR_ARG(name));
+	} else {
+		now = arena_printf(a, "%.*s runs on no worker: %.*s", STR_ARG(name),
+				   STR_ARG(p->phase));
+	}
 	now = str_cut(now, WHERE_SIZE - 1);
 	if (str_is(now, l->where)) {
 		return;
@@ -185,11 +192,11 @@ static enum cli_exit follow_step(void *ctx)
 	enum cli_exit rc = CLI_OK;
 	size_t bad;
 
+	/* Where the job is gets said before its first line is read. */
 	if (now >= l->look_at) {
 		l->look_at = now + LOOK_MS;
 		rc = look(l);
-	}
-	if (rc == CLI_OK && !streams_read(&l->s, READ_MS, &bad)) {
+	} else if (!streams_read(&l->s, READ_MS, &bad)) {
 		rc = cli_no_memory(l->c);
 	}
 	return rc;
