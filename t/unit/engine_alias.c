@@ -282,6 +282,37 @@ static void ended_under_other_name(bool pruned)
 	w_free(w);
 }
 
+/*
+ * The winner's name cannot be reached any more, as when its credentials were revoked; another name
+ * of its server can. 'named': the config has it.
+ */
+static void reached_by_another_name(bool named)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	alias(w, 3, 2);
+	if (named) {
+		config(w, "[\"w1\",\"w2\",\"w3\"]");
+	}
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_later(w, 1000000);
+	ok(is_untouched(w, wl), "the winner's other name shows its job: it is not lost");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\","
+		"\"status\":\"True\"}]}}");
+	w_later(w, 5000);
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions"), "Complete") != NULL,
+	   "and its end is told");
+	w_link(w, 2, LINK_UP);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "then it is removed");
+	w_free(w);
+}
+
 /* Its kubeconfig leads elsewhere now: another server is no other name. */
 static void parted(void)
 {
@@ -316,6 +347,8 @@ int main(void)
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
 	ended_under_other_name(false);
 	ended_under_other_name(true);
+	reached_by_another_name(false);
+	reached_by_another_name(true);
 	parted();
 	return done_testing();
 }

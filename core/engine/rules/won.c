@@ -425,9 +425,7 @@ void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
 
-	if (!k) {
-		k = renamed_winner(p);
-	}
+	k = k ? alias_speaker(k) : renamed_winner(p);
 	if (k && alias_is_known(k->c)) {
 		remove_losers(p, k); /* else a loser may be the winner under another name */
 	}
