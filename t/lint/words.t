@@ -107,6 +107,10 @@ cut -f1 "$tmp/named" | sort -u | comm -23 - "$tmp/files" | while read -r name; d
 done >>"$tmp/findings"
 check "each file that is named exists"
 
+# What a merge leaves where it found two versions.
+xargs grep -nE '^(<<<<<<<|=======|>>>>>>>)( |$)' <"$tmp/pages" >"$tmp/findings"
+check "no page has the marks of a merge"
+
 # Text with ": " in it needs quotes: without them it is another mapping, which no parser takes.
 git ls-files conf | grep '\.yaml$' | xargs grep -nE '^[- ]*[A-Za-z]+: [^]["'\''{}|>&*#].*: ' >"$tmp/findings"
 check "YAML of conf/: text with a colon is quoted"

@@ -206,6 +206,32 @@ static void view_from_before_the_win(void)
 	w_free(w);
 }
 
+/* The job is refused for good while another write to the Workload is under way. */
+static void refused_while_busy(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w->rig = (struct rig){.times = 100,
+			      .type = OP_CREATE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_INVALID};
+	while (w->rig.times == 100) {
+		w_step(w);
+	}
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\"}]}}");
+	w_later(w, 1000);
+	is_str(check_state(w, wl), "Retry", "refused for good, and the check taken back: Retry");
+	is_int(100 - (int)w->rig.times, 1, "the job is not sent again");
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_with_a_write();
@@ -213,5 +239,6 @@ int main(void)
 	late_admission_of_a_deleted_clone();
 	name_taken_beside_our_job();
 	view_from_before_the_win();
+	refused_while_busy();
 	return done_testing();
 }

@@ -119,14 +119,12 @@ void alias_look(struct engine *e, const struct record *r)
 static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
 {
 	mk_str winner = p->f ? p->f->s[S_CLUSTER] : STR("");
+	bool won = str_is(winner, k->c->name) || str_is(winner, than->c->name);
 
-	bool named = str_is(winner, k->c->name);
-
-	if (named || str_is(winner, than->c->name)) {
-		return named ? cluster_up(k->c) || !cluster_up(than->c)
-			     : cluster_up(k->c) && !cluster_up(than->c);
+	if (won && cluster_up(k->c) == cluster_up(than->c)) {
+		return str_is(winner, k->c->name);
 	}
-	return k->in_config == than->in_config && cluster_up(k->c) && !cluster_up(than->c);
+	return (won || k->in_config == than->in_config) && cluster_up(k->c) && !cluster_up(than->c);
 }
 
 /* True when no other name of the same server shows this object, or may show it soon. */

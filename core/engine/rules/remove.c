@@ -6,6 +6,7 @@
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/gc.h"
 #include "core/engine/rules/group.h"
+#include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
@@ -96,7 +97,11 @@ static bool remove_object(struct pass *p, struct clone *k)
 	return false;
 }
 
-/* True when no job of ours has to be deleted before the clone. */
+/*
+ * True when no job of ours has to be deleted before the clone. A list that does not come is waited
+ * for as long as a lost worker: without its clone a job is stopped by Kueue there, and delays no
+ * other cluster's win.
+ */
 static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 {
 	const struct table *t = k->c->tables[p->kind];
@@ -105,7 +110,7 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 		return true;
 	}
 	if (k->r && k->r->present && !watches_ready(p->e, k->c, p->kind)) {
-		return false;
+		return lost_given_up(p, k->c, p->kind);
 	}
 	p->removing = rule;
 	return members_each(p, k, remove_object);
