@@ -7,7 +7,7 @@
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
-enum { TOLD_LATE_MS = 30 * 1000 };
+enum { TOLD_LATE_MS = 30 * 1000, TAKEN_OVER_MS = 10 * 60 * 1000 };
 
 /* Its own manager's server. */
 static void rebuilt_draw(struct sim *s, struct fault *f, struct rng *r)
@@ -23,18 +23,24 @@ static void rebuilt_begin(struct sim *s, struct fault *f)
 }
 
 /*
- * A copy of the former manager that no Workload here waits for: only an
- * operator can know what it is worth.
+ * A copy of the former manager that is not taken over: no Workload here waits for it, or its spec
+ * is another one than that of the Workload, which an Event tells. Only an operator can know what it
+ * is worth.
  */
 static bool is_leftover(const struct site *site, const struct json *o)
 {
+	struct sim *s = site->sim;
 	mk_str name = json_str_at(o, PREBUILT);
 	const struct json *wl;
 
+	if (!str_is(json_str_at(o, MANAGER), site->former_manager)) {
+		return false;
+	}
 	name = name.n > 0 ? name : json_str_at(o, "/metadata/name");
-	wl = ks_get(site->sim->plane[site->home].store, WORKLOADS, STR("default"), name);
-	return str_is(json_str_at(o, MANAGER), site->former_manager) &&
-	       (!wl || has_condition(wl, "Finished"));
+	wl = ks_get(s->plane[site->home].store, WORKLOADS, STR("default"), name);
+	return !wl || has_condition(wl, "Finished") ||
+	       (s->now > FAULTS_END_MS + TAKEN_OVER_MS &&
+		json_str_at(wl, "/status/clusterName").n == 0);
 }
 
 static void clean_up(const struct site *site, struct plane *p, const char *resource)
