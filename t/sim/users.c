@@ -76,11 +76,23 @@ void users_init(struct sim *s)
 	}
 }
 
+/* Has a job of that name, of whichever manager, one server only at times? */
+static bool is_elsewhere(const struct sim *s, const char *name)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_users; i++) {
+		any |= s->user[i].elsewhere && strcmp(s->user[i].name, name) == 0;
+	}
+	return any;
+}
+
 void users_clear_later(struct sim *s)
 {
 	for (size_t i = 0; i < s->n_users; i++) {
-		if (s->user[i].elsewhere && (s->user[i].kind == USER_FOREIGN_JOB ||
-					     s->user[i].kind == USER_FOREIGN_WORKLOAD)) {
+		if ((s->user[i].kind == USER_FOREIGN_JOB ||
+		     s->user[i].kind == USER_FOREIGN_WORKLOAD) &&
+		    is_elsewhere(s, s->user[i].name)) {
 			turn_at(s, i, TURN_CLEAR, FAULTS_END_MS);
 		}
 	}
