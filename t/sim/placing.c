@@ -111,45 +111,6 @@ static struct section section_now(const struct places *x)
 
 /* --- a worker --------------------------------------------------------------------------------- */
 
-struct quota {
-	int64_t free, most; /* thousandths */
-};
-
-static int64_t number(const struct json *queue)
-{
-	return POD *
-	       json_int(json_at(queue, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"),
-			0);
-}
-
-static const struct json *queue_of(const struct plane *p, const char *name)
-{
-	return ks_get(p->store, CLUSTER_QUEUES, STR_NONE, str_of(name));
-}
-
-static int64_t pods_of(const struct json *wl)
-{
-	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);
-}
-
-/* What the queue has for ours; the other tenants' queue lends all that it does not use. */
-static struct quota quota_of(const struct plane *p)
-{
-	const struct json *cq = queue_of(p, "cq"), *other = queue_of(p, "cqt"), *o;
-	bool shares = json_str_at(cq, "/spec/cohortName").n > 0 &&
-		      json_str_at(other, "/spec/cohortName").n > 0;
-	int64_t nominal = number(cq), lent = shares ? number(other) : 0, used = 0;
-	size_t pos = 0;
-
-	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
-		if (has_condition(o, "QuotaReserved") && !has_condition(o, "Finished") &&
-		    (shares || !str_is(json_str_at(o, "/status/admission/clusterQueue"), "cqt"))) {
-			used += POD * pods_of(o);
-		}
-	}
-	return (struct quota){.free = nominal + lent - used, .most = nominal + lent};
-}
-
 static bool some_clone_waits(const struct plane *p, const struct json *but)
 {
 	size_t pos = 0;
@@ -226,12 +187,13 @@ static struct fit fit_of(struct sim *s, const struct user *u, const struct json 
 	const struct plane *p = &s->plane[i];
 	const struct section now = section_now(s->places);
 	const struct json *c = cluster_of(s, u->site, i);
+	const struct json *cq = ks_get(p->store, CLUSTER_QUEUES, STR_NONE, STR("cq"));
 	const struct json *job = user_job(u, &s->plane[u->site->home]);
 	mk_str tolerates = json_str_at(job, "/metadata/annotations/multikueued.io~1tolerates");
 	bool tainted = json_str_at(c, "/metadata/annotations/multikueued.io~1taints").n > 0;
 	bool is_cloud = json_str_at(c, "/metadata/labels/cloud").n > 0;
 	int64_t wanted = POD * pods_of(wl);
-	int64_t kept = q->most * now.keep_percent / 100;
+	int64_t kept = POD * q->most * now.keep_percent / 100;
 	struct fit f = {.reachable = is_known(s, p)};
 
 	f.bars[BAR_LABELS] = !(zone_of(c) & wish_zones[now.requires] & zones_of_job(job)) ||
@@ -242,10 +204,9 @@ static struct fit fit_of(struct sim *s, const struct user *u, const struct json 
 	for (size_t b = 0; b < N_BARS; b++) {
 		f.barred |= f.bars[b];
 	}
-	f.could = !f.bars[BAR_LABELS] && q->most - kept >= wanted;
-	f.room = !f.barred && f.reachable && q->free - kept >= wanted && !p->refuse_clones &&
-		 !p->rewrite &&
-		 str_is(json_str_at(queue_of(p, "cq"), "/spec/stopPolicy"), "None") &&
+	f.could = !f.bars[BAR_LABELS] && POD * q->most - kept >= wanted;
+	f.room = !f.barred && f.reachable && POD * q->free - kept >= wanted && !p->refuse_clones &&
+		 !p->rewrite && str_is(json_str_at(cq, "/spec/stopPolicy"), "None") &&
 		 !(now.overflow_ms > 0 && is_cloud &&
 		   s->now < u->reserved_at + now.overflow_ms + PLACES_LOOK_MS) &&
 		 !(now.wait_ms > 0 && some_clone_waits(p, wl));
@@ -281,7 +242,7 @@ static bool is_churned(const struct sim *s)
 	return s->no_plugin;
 }
 
-static void measure(struct sim *s)
+static void measure(struct sim *s, const struct quota *q)
 {
 	struct places *x = s->places;
 	bool churned = is_churned(s);
@@ -300,27 +261,17 @@ static void measure(struct sim *s)
 		}
 	}
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		int64_t q = number(queue_of(&s->plane[i], "cq"));
-
 		/* A worker that joins the config ends no pause. */
 		if (!is_selected(cluster_of(s, &s->site[0], i), i)) {
 			x->grew_at[i] = 0;
-		} else if (q > x->quota[i]) {
+		} else if (q[i].nominal > x->nominal[i]) {
 			x->grew_at[i] = s->now;
 		}
-		x->quota[i] = q;
+		x->nominal[i] = q[i].nominal;
 	}
 }
 
 /* --- a job ------------------------------------------------------------------------------------ */
-
-static bool waits(const struct json *wl)
-{
-	return !json_at(wl, "/metadata/deletionTimestamp") && has_condition(wl, "QuotaReserved") &&
-	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
-	       json_str_at(wl, "/status/clusterName").n == 0 &&
-	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
-}
 
 static int64_t max_of(int64_t a, int64_t b)
 {
@@ -443,7 +394,7 @@ static void look_at(struct sim *s, const struct user *u, const struct json *wl,
 		forget(w);
 		return;
 	}
-	if (!waits(wl)) {
+	if (!is_waiting(wl)) {
 		if (json_str_at(wl, "/status/clusterName").n > 0) {
 			forget(w);
 		}
@@ -460,10 +411,10 @@ void placing_look(struct sim *s)
 {
 	struct quota q[PLACES_MAX] = {0};
 
-	measure(s);
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		q[i] = quota_of(&s->plane[i]);
+		q[i] = plane_quota(&s->plane[i]);
 	}
+	measure(s, q);
 	for (size_t k = 0; k < s->n_sites; k++) {
 		const struct ks_store *mgr = s->plane[s->site[k].home].store;
 		size_t pos = 0;
@@ -499,11 +450,11 @@ void placing_cloned(struct sim *s, const struct plane *p, const struct ks_commit
 	    s->places->calm_since[u->site - s->site] > s->sent_at - SLACK_MS) {
 		return;
 	}
-	if (!waits(wl) || p->index >= PLACES_MAX) {
+	if (!is_waiting(wl) || p->index >= PLACES_MAX) {
 		return;
 	}
 	w = &s->places->of[u - s->user];
-	q = quota_of(p);
+	q = plane_quota(p);
 	now = fit_of(s, u, wl, p->index, &q);
 	for (size_t b = 0; b < N_BARS; b++) {
 		int64_t since = w->barred_at[p->index][b];

@@ -57,7 +57,7 @@ struct places {
 	bool is_over;                       /* ... and it is */
 	bool rejects, gated, has_cohort;
 	int64_t grew_at[PLACES_MAX]; /* more quota, last */
-	int64_t quota[PLACES_MAX];   /* as it was looked at last */
+	int64_t nominal[PLACES_MAX]; /* as it was looked at last */
 	int64_t led_since[MAX_SITES];
 	int64_t calm_since[MAX_SITES];
 	struct placing *of; /* by user, PLACES_USERS */

@@ -106,15 +106,6 @@ static void placement_want(const struct fault *f, struct wanted *w)
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-static mk_str quota_text(struct sim *s, unsigned pods, const char *more)
-{
-	return arena_printf(&s->arena,
-			    "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{"
-			    "\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","
-			    "\"nominalQuota\":%u%s}]}]}]",
-			    pods, more);
-}
-
 /* Our queue, which may borrow; the other tenants' queue, which may not. */
 static void keep_queues(struct sim *s, size_t i)
 {
@@ -134,13 +125,13 @@ static void keep_queues(struct sim *s, size_t i)
 		p, KUEUE "clusterqueues/cqt",
 		arena_printf(
 			&s->arena, "{\"spec\":{%.*s%s}}",
-			STR_ARG(quota_text(s, at->other,
-					   s->places->has_cohort ? ",\"borrowingLimit\":0" : "")),
+			STR_ARG(plane_groups(s, at->other,
+					     s->places->has_cohort ? ",\"borrowingLimit\":0" : "")),
 			cohort));
 	(void)plane_merge(
 		p, KUEUE "clusterqueues/cq",
 		arena_printf(&s->arena, "{\"spec\":{%.*s%s,\"preemption\":%s}}",
-			     STR_ARG(quota_text(s, at->nominal, "")), cohort,
+			     STR_ARG(plane_groups(s, at->nominal, "")), cohort,
 			     at->preempts ? "{\"withinClusterQueue\":\"LowerPriority\"}" : "null"));
 }
 
@@ -417,24 +408,6 @@ static bool is_open(const struct json *wl)
 		      "Open");
 }
 
-static void block(struct sim *s, struct plane *p, const struct json *wl)
-{
-	struct arena *a = &s->arena;
-	struct json *list = json_dup(a, json_at(wl, "/status/conditions")), *c = NULL;
-	mk_str name = arena_dup(a, json_str_at(wl, "/metadata/name"));
-
-	(void)json_parse(a,
-			 STR("{\"type\":\"BlockedOnPreemptionGates\",\"status\":\"True\","
-			     "\"reason\":\"PreemptionGated\",\"message\":\"\","
-			     "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"),
-			 &c, NULL);
-	list = list ? list : json_new_arr(a);
-	json_add(a, list, c);
-	(void)plane_merge(p, churn_path(s, WORKLOAD_PATH, name, "/status"),
-			  arena_printf(a, "{\"status\":{\"conditions\":%.*s}}",
-				       STR_ARG(json_write(a, list))));
-}
-
 /* A tenant of our queue with quota; TENANTS: none. */
 static size_t victim(struct sim *s, size_t i)
 {
@@ -471,7 +444,7 @@ static void preempt(struct sim *s, size_t i)
 			continue;
 		}
 		if (gated && !is_open(wl)) {
-			block(s, p, wl);
+			(void)churn_block(s, p, wl);
 		} else {
 			tenant_goes(s, i, slot);
 		}
