@@ -126,6 +126,24 @@ int churn_apply_status(struct sim *s, struct plane *p, mk_str name, const struct
 			     STR_ARG(name), STR_ARG(json_write(&s->arena, status))));
 }
 
+int churn_block(struct sim *s, struct plane *p, const struct json *wl)
+{
+	struct arena *a = &s->arena;
+	struct json *list = json_dup(a, json_at(wl, "/status/conditions")), *c = NULL;
+	mk_str name = arena_dup(a, json_str_at(wl, "/metadata/name"));
+
+	(void)json_parse(a,
+			 STR("{\"type\":\"BlockedOnPreemptionGates\",\"status\":\"True\","
+			     "\"reason\":\"PreemptionGated\",\"message\":\"\","
+			     "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"),
+			 &c, NULL);
+	list = list ? list : json_new_arr(a);
+	json_add(a, list, c);
+	return plane_merge(p, churn_path(s, WORKLOAD_PATH, name, "/status"),
+			   arena_printf(a, "{\"status\":{\"conditions\":%.*s}}",
+					STR_ARG(json_write(a, list))));
+}
+
 void churn_nominate(struct sim *s, struct plane *p, const struct json *wl, mk_str list)
 {
 	struct arena *a = &s->arena;
@@ -184,9 +202,7 @@ static void dispatch_site(struct sim *s, const struct site *site)
 	     o = ks_each(p->store, WORKLOADS, &pos)) {
 		bool nominated = json_len(json_at(o, "/status/nominatedClusterNames")) > 0;
 
-		if (!churn_is_open(o) || !has_condition(o, "QuotaReserved") ||
-		    has_condition(o, "Evicted") || json_str_at(o, "/status/clusterName").n > 0 ||
-		    !str_is(json_str_at(o, "/status/admissionChecks/0/state"), "Pending") ||
+		if (!churn_is_open(o) || !is_waiting(o) ||
 		    (nominated && !rng_chance(&s->wide, 1, 20))) {
 			continue;
 		}

@@ -25,6 +25,8 @@ void churn_patch_workload(struct sim *s, struct plane *p, const struct json *wl,
  * status.
  */
 int churn_apply_status(struct sim *s, struct plane *p, mk_str name, const struct json *status);
+/* As Kueue writes that the Workload waits at its preemption gate. The HTTP status. */
+int churn_block(struct sim *s, struct plane *p, const struct json *wl);
 /* The client of an external dispatcher nominates the clusters in 'list'. */
 void churn_nominate(struct sim *s, struct plane *p, const struct json *wl, mk_str list);
 /* A list of clusters, sometimes with a name that is none. */

@@ -2,6 +2,7 @@
 /* Stories of features behind gates, and of states so rare that no seed is sure to come to them. */
 #include <stdio.h>
 
+#include "t/sim/churn.h"
 #include "t/sim/story.h"
 
 enum { FEW_GATES = 10 };
@@ -184,19 +185,8 @@ void story_slow_restart(struct coverage *cov, size_t size)
 
 static bool block(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {
-	struct arena *a = &s->arena;
-	struct json *list = json_dup(a, json_at(o, "/status/conditions")), *c = NULL;
-
-	(void)json_parse(a,
-			 STR("{\"type\":\"BlockedOnPreemptionGates\",\"status\":\"True\","
-			     "\"reason\":\"PreemptionGated\",\"message\":\"\","
-			     "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"),
-			 &c, NULL);
-	list = list ? list : json_new_arr(a);
-	json_add(a, list, c);
-	return patch(s, p, name, "/status",
-		     arena_printf(a, "{\"status\":{\"conditions\":%.*s}}",
-				  STR_ARG(json_write(a, list))));
+	(void)name;
+	return churn_block(s, p, o) == 200;
 }
 
 static bool is_open(struct sim *s, struct plane *p, const struct json *o, mk_str name)
@@ -256,11 +246,7 @@ void story_quotas(struct coverage *cov, size_t size)
 			  STR("{\"spec\":{\"quotaManagement\":\"Automated\"}}"));
 	run_until(s, s->now + 10 * SECOND);
 	story_expect(s, quota_is(s, "\"900k\""), "the manager's queue has what three workers have");
-	arena_clear(&s->arena);
-	(void)plane_merge(&s->plane[1], KUEUE "clusterqueues/cq",
-			  STR("{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],"
-			      "\"flavors\":[{\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","
-			      "\"nominalQuota\":5}]}]}]}}"));
+	plane_set_quota(&s->plane[1], 5);
 	run_until(s, s->now + 10 * SECOND);
 	story_expect(s, quota_is(s, "\"600005\""), "a worker's shrinks, and the manager's with it");
 	story_cut_off(s, 2, true);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "core/base/timefmt.h"
-#include "t/kubesim/actors.h"
 #include "t/sim/churn.h"
 
 enum {
@@ -56,7 +55,7 @@ static void forget(struct placing *w)
 
 void placing_forget(struct sim *s)
 {
-	for (size_t i = 0; i < PLACES_USERS; i++) {
+	for (size_t i = 0; i < MAX_USERS; i++) {
 		forget(&s->places->of[i]);
 	}
 }
@@ -64,7 +63,7 @@ void placing_forget(struct sim *s)
 void placing_init(struct sim *s)
 {
 	struct places *x = calloc(1, sizeof(*x));
-	struct placing *of = calloc(PLACES_USERS, sizeof(*of));
+	struct placing *of = calloc(MAX_USERS, sizeof(*of));
 
 	if (!x || !of) {
 		abort();
@@ -72,7 +71,7 @@ void placing_init(struct sim *s)
 	x->of = of;
 	arena_init(&x->arena, 0);
 	for (size_t i = 0; i < MAX_SITES; i++) {
-		x->led_since[i] = x->calm_since[i] = INT64_MAX;
+		x->calm_since[i] = INT64_MAX;
 	}
 	s->places = x;
 	placing_forget(s);
@@ -87,6 +86,12 @@ void placing_done(struct sim *s)
 	}
 }
 
+/* Since when it is so; INT64_MAX: it is not. */
+static int64_t since_when(int64_t was, bool is, int64_t now)
+{
+	return !is ? INT64_MAX : was < now ? was : now;
+}
+
 /* --- what counts ------------------------------------------------------------------------------ */
 
 static int64_t said(int64_t check, int64_t config, int64_t file, int64_t none)
@@ -96,59 +101,18 @@ static int64_t said(int64_t check, int64_t config, int64_t file, int64_t none)
 
 static struct section section_now(const struct places *x)
 {
-	struct section now = {.requires = x->check.requires};
+	const struct section *check = &x->check, *config = &x->config, *file = &x->file;
 
-	now.requires = now.requires == NO_WISH ? x->config.requires : now.requires;
-	now.requires = now.requires == NO_WISH ? x->file.requires : now.requires;
-	now.requires = now.requires == NO_WISH ? 0 : now.requires;
-	now.keep_percent =
-		said(x->check.keep_percent, x->config.keep_percent, x->file.keep_percent, 0);
-	now.overflow_ms = said(x->check.overflow_ms, x->config.overflow_ms, x->file.overflow_ms, 0);
-	now.wait_ms = said(x->check.wait_ms, x->config.wait_ms, x->file.wait_ms, 0);
-	now.round_ms = said(x->check.round_ms, x->config.round_ms, x->file.round_ms, 60 * SECOND);
-	return now;
+	return (struct section){
+		.requires = said(check->requires, config->requires, file->requires, 0),
+		.keep_percent =
+			said(check->keep_percent, config->keep_percent, file->keep_percent, 0),
+		.overflow_ms = said(check->overflow_ms, config->overflow_ms, file->overflow_ms, 0),
+		.wait_ms = said(check->wait_ms, config->wait_ms, file->wait_ms, 0),
+		.round_ms = said(check->round_ms, config->round_ms, file->round_ms, 60 * SECOND)};
 }
 
 /* --- a worker --------------------------------------------------------------------------------- */
-
-struct quota {
-	int64_t free, most; /* thousandths */
-};
-
-static int64_t number(const struct json *queue)
-{
-	return POD *
-	       json_int(json_at(queue, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"),
-			0);
-}
-
-static const struct json *queue_of(const struct plane *p, const char *name)
-{
-	return ks_get(p->store, CLUSTER_QUEUES, STR_NONE, str_of(name));
-}
-
-static int64_t pods_of(const struct json *wl)
-{
-	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);
-}
-
-/* What the queue has for ours; the other tenants' queue lends all that it does not use. */
-static struct quota quota_of(const struct plane *p)
-{
-	const struct json *cq = queue_of(p, "cq"), *other = queue_of(p, "cqt"), *o;
-	bool shares = json_str_at(cq, "/spec/cohortName").n > 0 &&
-		      json_str_at(other, "/spec/cohortName").n > 0;
-	int64_t nominal = number(cq), lent = shares ? number(other) : 0, used = 0;
-	size_t pos = 0;
-
-	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
-		if (has_condition(o, "QuotaReserved") && !has_condition(o, "Finished") &&
-		    (shares || !str_is(json_str_at(o, "/status/admission/clusterQueue"), "cqt"))) {
-			used += POD * pods_of(o);
-		}
-	}
-	return (struct quota){.free = nominal + lent - used, .most = nominal + lent};
-}
 
 static bool some_clone_waits(const struct plane *p, const struct json *but)
 {
@@ -168,12 +132,12 @@ static bool some_clone_waits(const struct plane *p, const struct json *but)
 
 /*
  * Is what a daemon knows of it new? A server that went back to a snapshot is disbelieved for a
- * minute, which begins when a daemon asks it.
+ * minute, which begins when a daemon asks it: for two at the most.
  */
 static bool is_known(const struct sim *s, const struct plane *p)
 {
 	return !excuse_late(s, p) &&
-	       (p->restored_at == 0 || s->now > p->restored_at + 3 * PLACES_HEALED_MS);
+	       (p->restored_at == 0 || s->now > p->restored_at + 2 * PLACES_HEALED_MS);
 }
 
 /* --- a job and a worker ----------------------------------------------------------------------- */
@@ -220,35 +184,49 @@ static bool is_selected(const struct json *cluster, size_t i)
 	return cluster && (i == 1 || str_is(pool, "a") || str_is(pool, "c"));
 }
 
-static struct fit fit_of(struct sim *s, const struct user *u, const struct json *wl, size_t i,
-			 const struct quota *q)
+/* What forbids the worker to the job now. */
+static void find_bars(const struct sim *s, const struct user *u, size_t i, bool bars[static N_BARS])
 {
-	const struct plane *p = &s->plane[i];
-	const struct section now = section_now(s->places);
 	const struct json *c = cluster_of(s, u->site, i);
 	const struct json *job = user_job(u, &s->plane[u->site->home]);
 	mk_str tolerates = json_str_at(job, "/metadata/annotations/multikueued.io~1tolerates");
 	bool tainted = json_str_at(c, "/metadata/annotations/multikueued.io~1taints").n > 0;
-	bool is_cloud = json_str_at(c, "/metadata/labels/cloud").n > 0;
-	int64_t wanted = POD * pods_of(wl);
-	int64_t kept = q->most * now.keep_percent / 100;
+	unsigned zones = wish_zones[section_now(s->places).requires] & zones_of_job(job);
+
+	bars[BAR_LABELS] = !(zone_of(c) & zones) || (tainted && tolerates.n == 0);
+	bars[BAR_CONFIG] = !is_selected(c, i);
+	bars[BAR_CORDON] = json_str_at(c, "/metadata/annotations/multikueued.io~1cordon").n > 0;
+	bars[BAR_UNSERVED] = s->plane[i].forbid_jobs;
+}
+
+/* Does the section of now keep the job from the worker for a while? */
+static bool is_put_off(const struct sim *s, const struct user *u, const struct json *wl, size_t i,
+		       const struct section *now)
+{
+	bool is_cloud = json_str_at(cluster_of(s, u->site, i), "/metadata/labels/cloud").n > 0;
+
+	return (now->overflow_ms > 0 && is_cloud &&
+		s->now < u->reserved_at + now->overflow_ms + PLACES_LOOK_MS) ||
+	       (now->wait_ms > 0 && some_clone_waits(&s->plane[i], wl));
+}
+
+static struct fit fit_of(const struct sim *s, const struct user *u, const struct json *wl, size_t i,
+			 const struct quota *q)
+{
+	const struct plane *p = &s->plane[i];
+	const struct section now = section_now(s->places);
+	const struct json *cq = ks_get(p->store, CLUSTER_QUEUES, STR_NONE, STR("cq"));
+	int64_t wanted = POD * pods_of(wl), kept = POD * q->most * now.keep_percent / 100;
 	struct fit f = {.reachable = is_known(s, p)};
 
-	f.bars[BAR_LABELS] = !(zone_of(c) & wish_zones[now.requires] & zones_of_job(job)) ||
-			     (tainted && tolerates.n == 0);
-	f.bars[BAR_CONFIG] = !is_selected(c, i);
-	f.bars[BAR_CORDON] = json_str_at(c, "/metadata/annotations/multikueued.io~1cordon").n > 0;
-	f.bars[BAR_UNSERVED] = p->forbid_jobs;
+	find_bars(s, u, i, f.bars);
 	for (size_t b = 0; b < N_BARS; b++) {
 		f.barred |= f.bars[b];
 	}
-	f.could = !f.bars[BAR_LABELS] && q->most - kept >= wanted;
-	f.room = !f.barred && f.reachable && q->free - kept >= wanted && !p->refuse_clones &&
-		 !p->rewrite &&
-		 str_is(json_str_at(queue_of(p, "cq"), "/spec/stopPolicy"), "None") &&
-		 !(now.overflow_ms > 0 && is_cloud &&
-		   s->now < u->reserved_at + now.overflow_ms + PLACES_LOOK_MS) &&
-		 !(now.wait_ms > 0 && some_clone_waits(p, wl));
+	f.could = !f.bars[BAR_LABELS] && POD * q->most - kept >= wanted;
+	f.room = !f.barred && f.reachable && POD * q->free - kept >= wanted && !p->refuse_clones &&
+		 !p->rewrite && str_is(json_str_at(cq, "/spec/stopPolicy"), "None") &&
+		 !is_put_off(s, u, wl, i, &now);
 	return f;
 }
 
@@ -281,59 +259,39 @@ static bool is_churned(const struct sim *s)
 	return s->no_plugin;
 }
 
-static void measure(struct sim *s)
+static void measure(struct sim *s, const struct quota *q)
 {
 	struct places *x = s->places;
 	bool churned = is_churned(s);
 
 	for (size_t k = 0; k < s->n_sites; k++) {
 		const struct site *site = &s->site[k];
-		bool leads = has_leader(s, site);
-		bool calm = leads && !churned && !excuse_late(s, &s->plane[site->home]) &&
+		bool calm = has_leader(s, site) && !churned &&
+			    !excuse_late(s, &s->plane[site->home]) &&
 			    !s->plane[site->home].limit_jobs;
 
-		if (!leads || x->led_since[k] > s->now) {
-			x->led_since[k] = leads ? s->now : INT64_MAX;
-		}
-		if (!calm || x->calm_since[k] > s->now) {
-			x->calm_since[k] = calm ? s->now : INT64_MAX;
-		}
+		x->calm_since[k] = since_when(x->calm_since[k], calm, s->now);
 	}
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		int64_t q = number(queue_of(&s->plane[i], "cq"));
-
 		/* A worker that joins the config ends no pause. */
 		if (!is_selected(cluster_of(s, &s->site[0], i), i)) {
 			x->grew_at[i] = 0;
-		} else if (q > x->quota[i]) {
+		} else if (q[i].nominal > x->nominal[i]) {
 			x->grew_at[i] = s->now;
 		}
-		x->quota[i] = q;
+		x->nominal[i] = q[i].nominal;
 	}
 }
 
 /* --- a job ------------------------------------------------------------------------------------ */
-
-static bool waits(const struct json *wl)
-{
-	return !json_at(wl, "/metadata/deletionTimestamp") && has_condition(wl, "QuotaReserved") &&
-	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
-	       json_str_at(wl, "/status/clusterName").n == 0 &&
-	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
-}
 
 static int64_t max_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
 
-static int64_t since_when(int64_t was, bool is, int64_t now)
-{
-	return !is ? INT64_MAX : was < now ? was : now;
-}
-
-/* Notes what each worker is for the job, and for how long. False: some worker may be the one. */
-static bool note_fits(struct sim *s, const struct user *u, const struct json *wl,
+/* Notes what each worker is for the job, and since when. */
+static void note_fits(struct sim *s, const struct user *u, const struct json *wl,
 		      const struct quota *q)
 {
 	struct placing *w = &s->places->of[u - s->user];
@@ -351,7 +309,7 @@ static bool note_fits(struct sim *s, const struct user *u, const struct json *wl
 		w->room_ms[i] = f.room ? w->room_ms[i] + PLACES_LOOK_MS : 0;
 		none = none && (!selected || (f.reachable && !f.could));
 	}
-	return none;
+	w->none_at = since_when(w->none_at, none, s->now);
 }
 
 static void check_waiting(struct sim *s, const struct user *u, const struct json *wl)
@@ -393,7 +351,7 @@ static void check_resting(struct sim *s, const struct user *u, const struct json
 	const struct places *x = s->places;
 	const struct json *evicted =
 		json_find(json_at(wl, "/status/conditions"), "type", "Evicted");
-	int64_t until, since, led = x->led_since[u->site - s->site];
+	int64_t until, since, calm = x->calm_since[u->site - s->site];
 
 	if (has_condition(wl, "QuotaReserved") || !has_condition(wl, "Evicted") ||
 	    !time_parse(json_str_at(wl, "/status/requeueState/requeueAt"), &until) ||
@@ -404,8 +362,7 @@ static void check_resting(struct sim *s, const struct user *u, const struct json
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		int64_t grew = x->grew_at[i];
 
-		if (grew + WALL0 > since + 2 * SECOND + PLACES_LOOK_MS && grew > led + SLACK_MS &&
-		    grew > x->calm_since[u->site - s->site] + SLACK_MS &&
+		if (grew + WALL0 > since + 2 * SECOND + PLACES_LOOK_MS && grew > calm + SLACK_MS &&
 		    s->now - grew > SLACK_MS && is_known(s, &s->plane[i]) &&
 		    is_selected(cluster_of(s, u->site, i), i)) {
 			fail(s, "rest", "%s rests, and %s has more quota for %lld s", u->name,
@@ -436,14 +393,13 @@ static void look_at(struct sim *s, const struct user *u, const struct json *wl,
 		    const struct quota *q)
 {
 	struct placing *w = &s->places->of[u - s->user];
-	bool none;
 
 	if (s->places->calm_since[u->site - s->site] == INT64_MAX ||
 	    !user_job(u, &s->plane[u->site->home])) {
 		forget(w);
 		return;
 	}
-	if (!waits(wl)) {
+	if (!is_waiting(wl)) {
 		if (json_str_at(wl, "/status/clusterName").n > 0) {
 			forget(w);
 		}
@@ -451,8 +407,7 @@ static void look_at(struct sim *s, const struct user *u, const struct json *wl,
 		check_resting(s, u, wl);
 		return;
 	}
-	none = note_fits(s, u, wl, q);
-	w->none_at = since_when(w->none_at, none, s->now);
+	note_fits(s, u, wl, q);
 	check_waiting(s, u, wl);
 }
 
@@ -460,10 +415,10 @@ void placing_look(struct sim *s)
 {
 	struct quota q[PLACES_MAX] = {0};
 
-	measure(s);
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		q[i] = quota_of(&s->plane[i]);
+		q[i] = plane_quota(&s->plane[i]);
 	}
+	measure(s, q);
 	for (size_t k = 0; k < s->n_sites; k++) {
 		const struct ks_store *mgr = s->plane[s->site[k].home].store;
 		size_t pos = 0;
@@ -487,28 +442,21 @@ void placing_cloned(struct sim *s, const struct plane *p, const struct ks_commit
 {
 	const struct user *u = NULL;
 	const struct json *wl = NULL;
-	const struct placing *w;
-	struct quota q;
-	struct fit now;
+	bool bars[N_BARS];
 
 	for (size_t k = 0; k < s->n_sites && !is_judged(s, u); k++) {
 		wl = ks_get(s->plane[s->site[k].home].store, WORKLOADS, c->ns, c->name);
 		u = wl ? user_by_workload(s, wl) : NULL;
 	}
-	if (c->before || !is_judged(s, u) || json_str_at(wl, "/status/clusterName").n > 0 ||
+	if (c->before || !is_judged(s, u) || !is_waiting(wl) ||
 	    s->places->calm_since[u->site - s->site] > s->sent_at - SLACK_MS) {
 		return;
 	}
-	if (!waits(wl) || p->index >= PLACES_MAX) {
-		return;
-	}
-	w = &s->places->of[u - s->user];
-	q = quota_of(p);
-	now = fit_of(s, u, wl, p->index, &q);
+	find_bars(s, u, p->index, bars);
 	for (size_t b = 0; b < N_BARS; b++) {
-		int64_t since = w->barred_at[p->index][b];
+		int64_t since = s->places->of[u - s->user].barred_at[p->index][b];
 
-		if (now.bars[b] && since < s->sent_at - SLACK_MS) {
+		if (bars[b] && since < s->sent_at - SLACK_MS) {
 			fail(s, "forbidden", "%s is cloned onto %s, which is forbidden for %lld s",
 			     u->name, p->name, (long long)(s->now - since) / SECOND);
 			return;
@@ -527,12 +475,12 @@ void placing_rejected(struct sim *s, const struct user *u, const struct json *wl
 	if (!x->rejects) {
 		fail(s, "rejected", "%s is rejected, and is to wait", u->name);
 	}
-	for (size_t i = 1; i <= s->n_workers; i++) {
-		if (x->calm_since[u->site - s->site] < s->now &&
-		    x->of[u - s->user].could_at[i] < s->now - TOLD_MS) {
+	for (size_t i = 1; i <= s->n_workers && x->calm_since[u->site - s->site] < s->now; i++) {
+		int64_t could = x->of[u - s->user].could_at[i];
+
+		if (could < s->now - TOLD_MS) {
 			fail(s, "rejected", "%s is rejected, and %s could take it for %lld s",
-			     u->name, s->plane[i].name,
-			     (long long)(s->now - x->of[u - s->user].could_at[i]) / SECOND);
+			     u->name, s->plane[i].name, (long long)(s->now - could) / SECOND);
 		}
 	}
 }

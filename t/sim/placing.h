@@ -11,11 +11,9 @@
 
 enum {
 	PLACES_MAX = 5, /* planes: the manager and four workers */
-	PLACES_USERS = 512,
-	TENANTS = 8, /* at a time, on each worker */
+	TENANTS = 8,    /* at a time, on each worker */
 	WISHES = 6,
 	PLACES_LOOK_MS = 2000, /* the world is looked at so often */
-	NO_WISH = WISHES,      /* the annotation says nothing of it */
 	PLACES_LARGE_PODS = 9, /* quota of each worker in the end: for any job */
 	PLACES_HEALED_MS = 60 * 1000,
 };
@@ -32,8 +30,8 @@ struct place {
 
 /* What a section says, or one of the annotations that change it. */
 struct section {
-	unsigned requires;                                    /* a wish */
-	int64_t keep_percent, overflow_ms, wait_ms, round_ms; /* -1: says nothing of it */
+	int64_t requires; /* a wish; -1: says nothing of it, as below */
+	int64_t keep_percent, overflow_ms, wait_ms, round_ms;
 	char text[600];
 };
 
@@ -55,12 +53,11 @@ struct places {
 	struct json *sections;              /* the file's, as daemons get it */
 	int64_t until;                      /* all is well and large from then on */
 	bool is_over;                       /* ... and it is */
-	bool rejects, gated, has_cohort;
+	bool rejects, has_cohort;
 	int64_t grew_at[PLACES_MAX]; /* more quota, last */
-	int64_t quota[PLACES_MAX];   /* as it was looked at last */
-	int64_t led_since[MAX_SITES];
+	int64_t nominal[PLACES_MAX]; /* as it was looked at last */
 	int64_t calm_since[MAX_SITES];
-	struct placing *of; /* by user, PLACES_USERS */
+	struct placing *of; /* by user */
 	struct arena arena;
 };
 

@@ -77,19 +77,56 @@ int plane_merge(struct plane *p, const char *target, mk_str body)
 	return plane_request(p, "PATCH", target, "application/merge-patch+json", body);
 }
 
+mk_str plane_groups(struct sim *s, unsigned pods, const char *more)
+{
+	return arena_printf(&s->arena,
+			    "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{"
+			    "\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","
+			    "\"nominalQuota\":%u%s}]}]}]",
+			    pods, more);
+}
+
 void plane_set_quota(struct plane *p, unsigned pods)
 {
-	int status = plane_merge(
-		p, KUEUE "clusterqueues/cq",
-		arena_printf(&p->sim->arena,
-			     "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],"
-			     "\"flavors\":[{\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","
-			     "\"nominalQuota\":%u}]}]}]}}",
-			     pods));
+	mk_str groups = plane_groups(p->sim, pods, "");
+	int status =
+		plane_merge(p, KUEUE "clusterqueues/cq",
+			    arena_printf(&p->sim->arena, "{\"spec\":{%.*s}}", STR_ARG(groups)));
 
 	if (status != 200) {
 		fail(p->sim, "setup", "quota of %s: %d", p->name, status);
 	}
+}
+
+static const struct json *queue_of(const struct plane *p, const char *name)
+{
+	return ks_get(p->store, CLUSTER_QUEUES, STR_NONE, str_of(name));
+}
+
+static int64_t nominal_of(const struct json *queue)
+{
+	return json_int(json_at(queue, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"),
+			0);
+}
+
+/* Tenants have a queue of their own in world "placement", which may lend all that it has. */
+struct quota plane_quota(const struct plane *p)
+{
+	const struct json *cq = queue_of(p, "cq"), *other = queue_of(p, "cqt"), *o;
+	bool shares = json_str_at(cq, "/spec/cohortName").n > 0 &&
+		      json_str_at(other, "/spec/cohortName").n > 0;
+	struct quota q = {.nominal = nominal_of(cq)};
+	size_t pos = 0;
+
+	q.most = q.nominal + (shares ? nominal_of(other) : 0);
+	q.free = q.most;
+	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
+		if (has_condition(o, "QuotaReserved") && !has_condition(o, "Finished") &&
+		    (shares || !str_is(json_str_at(o, "/status/admission/clusterQueue"), "cqt"))) {
+			q.free -= pods_of(o);
+		}
+	}
+	return q;
 }
 
 static void post(struct plane *p, const char *target, mk_str body)
@@ -128,10 +165,8 @@ static void setup_queues(struct plane *p, struct arena *a)
 	post(p, KUEUE "clusterqueues",
 	     arena_printf(a,
 			  HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{"
-			       "\"namespaceSelector\":{},\"resourceGroups\":[{\"coveredResources\":"
-			       "[\"cpu\"],\"flavors\":[{\"name\":\"default\",\"resources\":[{"
-			       "\"name\":\"cpu\",\"nominalQuota\":%u}]}]}]%s}}",
-			  quota, check));
+			       "\"namespaceSelector\":{},%.*s%s}}",
+			  STR_ARG(plane_groups(p->sim, quota, "")), check));
 	post(p, KUEUE "namespaces/default/localqueues",
 	     STR(HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"default\"},"
 		      "\"spec\":{\"clusterQueue\":\"cq\"}}"));

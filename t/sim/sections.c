@@ -49,7 +49,7 @@ void section_draw(struct section *x, struct rng *r, bool file)
 {
 	unsigned most = file ? 2 : 4;
 
-	*x = (struct section){.requires = NO_WISH,
+	*x = (struct section){.requires = -1,
 			      .keep_percent = -1,
 			      .overflow_ms = -1,
 			      .wait_ms = -1,
@@ -69,7 +69,7 @@ void section_draw(struct section *x, struct rng *r, bool file)
 		put_text(x, "prefers", "zone=b");
 	}
 	if (rng_chance(r, 1, 4)) {
-		x->requires = (unsigned)rng_below(r, WISHES);
+		x->requires = (int64_t)rng_below(r, WISHES);
 		put_text(x, "requires", placing_wishes[x->requires]);
 	}
 	if (rng_chance(r, 1, 6)) {

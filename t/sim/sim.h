@@ -411,8 +411,15 @@ void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 void plane_manager_objects(struct sim *s, struct site *site);
 /* Merge patch of an object, by a client that is no daemon; returns the HTTP status. */
 int plane_merge(struct plane *p, const char *target, mk_str body);
+/* "resourceGroups" of a ClusterQueue with so many pods; 'more' members of its only quota. */
+mk_str plane_groups(struct sim *s, unsigned pods, const char *more);
 /* The nominal quota of the ClusterQueue there, in pods. */
 void plane_set_quota(struct plane *p, unsigned pods);
+/* Quota of the ClusterQueue there in pods, with all that others of its cohort may lend. */
+struct quota {
+	int64_t nominal, most, free;
+};
+struct quota plane_quota(const struct plane *p);
 /* The plane that the MultiKueueCluster leads to; NULL: none. */
 struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
 /* Makes or removes the alias as s->alias says, on a manager's plane. */
@@ -475,6 +482,9 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn);
 void user_deletes_one(struct sim *s);
 /* Does the object have a condition of that type, and is it True? */
 bool has_condition(const struct json *o, const char *type);
+/* Does the Workload hold quota of its manager for workers that have not taken it? */
+bool is_waiting(const struct json *wl);
+int64_t pods_of(const struct json *wl);
 /* The user's Workload on the manager; NULL none. */
 const struct json *workload_of(struct sim *s, const struct user *u);
 struct user *user_by_uid(struct sim *s, mk_str uid);

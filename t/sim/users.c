@@ -135,6 +135,19 @@ void user_deletes_one(struct sim *s)
 	}
 }
 
+bool is_waiting(const struct json *wl)
+{
+	return !json_at(wl, "/metadata/deletionTimestamp") && has_condition(wl, "QuotaReserved") &&
+	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
+	       json_str_at(wl, "/status/clusterName").n == 0 &&
+	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
+}
+
+int64_t pods_of(const struct json *wl)
+{
+	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);
+}
+
 struct user *user_by_uid(struct sim *s, mk_str uid)
 {
 	for (size_t i = 0; uid.n > 0 && i < s->n_users; i++) {

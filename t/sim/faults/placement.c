@@ -6,14 +6,16 @@
  * hold meanwhile is in t/sim/placing.c.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "core/api/names.h"
 #include "t/sim/churn.h"
 
 enum {
 	LARGEST_JOB = 8, /* pods */
-	CORDON_BITS = 2, /* of the variant for each worker, and one for its label */
+	/* Of the variant for each worker: which cordon, and whether its label is missing. */
+	CORDON = 3,
+	UNLABELLED = 4,
+	WORKER_BITS = 3,
 };
 
 /* What jobs say; the number of a wish is the one of placing_wishes. */
@@ -68,9 +70,8 @@ static void placement_draw(struct sim *s, struct fault *f, struct rng *r)
 				  : rng_chance(r, 1, 2) ? rng_range(r, 8 * SECOND, 40 * SECOND)
 							: rng_range(r, MINUTE, 5 * MINUTE);
 	x->rejects = rng_chance(r, 1, 3);
-	x->gated = rng_chance(r, 1, 2);
+	s->gates.orchestrated_preemption = rng_chance(r, 1, 2);
 	x->has_cohort = rng_chance(r, 1, 2);
-	s->gates.orchestrated_preemption = x->gated;
 	section_draw(&x->file, r, true);
 	section_draw(&x->config, r, false);
 	section_draw(&x->check, r, false);
@@ -97,23 +98,14 @@ static void placement_want(const struct fault *f, struct wanted *w)
 	static const char *const words[] = {NULL, "\"Cordon\"", "\"Evict\"", "\"Drain\""};
 
 	for (size_t i = 1; i < PLACES_MAX; i++) {
-		unsigned bits = f->variant >> (CORDON_BITS + 1) * i;
+		unsigned bits = f->variant >> WORKER_BITS * i;
 
-		w->cordon[i] = words[bits & 3];
-		w->unlabelled[i] = (bits >> CORDON_BITS & 1) != 0;
+		w->cordon[i] = words[bits & CORDON];
+		w->unlabelled[i] = (bits & UNLABELLED) != 0;
 	}
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */
-
-static mk_str quota_text(struct sim *s, unsigned pods, const char *more)
-{
-	return arena_printf(&s->arena,
-			    "\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[{"
-			    "\"name\":\"default\",\"resources\":[{\"name\":\"cpu\","
-			    "\"nominalQuota\":%u%s}]}]}]",
-			    pods, more);
-}
 
 /* Our queue, which may borrow; the other tenants' queue, which may not. */
 static void keep_queues(struct sim *s, size_t i)
@@ -134,13 +126,13 @@ static void keep_queues(struct sim *s, size_t i)
 		p, KUEUE "clusterqueues/cqt",
 		arena_printf(
 			&s->arena, "{\"spec\":{%.*s%s}}",
-			STR_ARG(quota_text(s, at->other,
-					   s->places->has_cohort ? ",\"borrowingLimit\":0" : "")),
+			STR_ARG(plane_groups(s, at->other,
+					     s->places->has_cohort ? ",\"borrowingLimit\":0" : "")),
 			cohort));
 	(void)plane_merge(
 		p, KUEUE "clusterqueues/cq",
 		arena_printf(&s->arena, "{\"spec\":{%.*s%s,\"preemption\":%s}}",
-			     STR_ARG(quota_text(s, at->nominal, "")), cohort,
+			     STR_ARG(plane_groups(s, at->nominal, "")), cohort,
 			     at->preempts ? "{\"withinClusterQueue\":\"LowerPriority\"}" : "null"));
 }
 
@@ -240,7 +232,7 @@ static void tenant_goes(struct sim *s, size_t i, size_t slot)
 /* Out of reach, or half of what is sent there fails. */
 static void lose(struct sim *s, struct fault *f, struct plane *p, int64_t most_ms)
 {
-	struct place *at = &s->places->at[p->index < PLACES_MAX ? p->index : 0];
+	struct place *at = &s->places->at[p->index];
 
 	if (at->lost_until != 0 || excuse_late(s, p)) {
 		return;
@@ -324,25 +316,25 @@ static void say_all(struct sim *s, size_t i, const struct fault *f)
 	say(s, "world", "w%zu: zone %c%s%s%s, quota %u and %u, cordon and label %u", i,
 	    at->zone ? at->zone : '-', at->is_cloud ? ", cloud" : "",
 	    at->is_tainted ? ", tainted" : "", at->preempts ? ", preempts" : "", at->nominal,
-	    at->other, f->variant >> (CORDON_BITS + 1) * i & 7);
+	    at->other, f->variant >> WORKER_BITS * i & (CORDON | UNLABELLED));
 }
 
 static void happens(struct sim *s, struct fault *f)
 {
 	size_t i = 1 + (size_t)rng_below(&f->rng, s->n_workers);
 	struct place *at = &s->places->at[i];
-	unsigned bit = (unsigned)(CORDON_BITS + 1) * (unsigned)i;
+	unsigned shift = WORKER_BITS * (unsigned)i;
 
 	switch (rng_below(&f->rng, 20)) {
 	case 0:
 	case 1:
-		f->variant &= ~(3u << bit);
+		f->variant &= ~((unsigned)CORDON << shift);
 		f->variant |= (unsigned)(rng_chance(&f->rng, 1, 2) ? rng_below(&f->rng, 4) : 0)
-			      << bit;
+			      << shift;
 		upkeep(s);
 		break;
 	case 2:
-		f->variant ^= 1u << (bit + CORDON_BITS);
+		f->variant ^= (unsigned)UNLABELLED << shift;
 		upkeep(s);
 		break;
 	case 3:
@@ -417,24 +409,6 @@ static bool is_open(const struct json *wl)
 		      "Open");
 }
 
-static void block(struct sim *s, struct plane *p, const struct json *wl)
-{
-	struct arena *a = &s->arena;
-	struct json *list = json_dup(a, json_at(wl, "/status/conditions")), *c = NULL;
-	mk_str name = arena_dup(a, json_str_at(wl, "/metadata/name"));
-
-	(void)json_parse(a,
-			 STR("{\"type\":\"BlockedOnPreemptionGates\",\"status\":\"True\","
-			     "\"reason\":\"PreemptionGated\",\"message\":\"\","
-			     "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"),
-			 &c, NULL);
-	list = list ? list : json_new_arr(a);
-	json_add(a, list, c);
-	(void)plane_merge(p, churn_path(s, WORKLOAD_PATH, name, "/status"),
-			  arena_printf(a, "{\"status\":{\"conditions\":%.*s}}",
-				       STR_ARG(json_write(a, list))));
-}
-
 /* A tenant of our queue with quota; TENANTS: none. */
 static size_t victim(struct sim *s, size_t i)
 {
@@ -471,7 +445,7 @@ static void preempt(struct sim *s, size_t i)
 			continue;
 		}
 		if (gated && !is_open(wl)) {
-			block(s, p, wl);
+			(void)churn_block(s, p, wl);
 		} else {
 			tenant_goes(s, i, slot);
 		}

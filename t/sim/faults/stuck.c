@@ -12,11 +12,6 @@ enum {
 	LARGEST = 4,      /* pods of a job, and one more */
 };
 
-static int64_t pods_of(const struct json *wl)
-{
-	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);
-}
-
 static void stuck_draw(struct sim *s, struct fault *f, struct rng *r)
 {
 	f->at = 1000;
@@ -34,34 +29,10 @@ static void stuck_draw(struct sim *s, struct fault *f, struct rng *r)
 	}
 }
 
-/* What Workloads on the worker hold of its quota. */
-static int64_t held_on(const struct plane *p)
-{
-	size_t pos = 0;
-	int64_t held = 0;
-	const struct json *o;
-
-	for (o = ks_each(p->store, WORKLOADS, &pos); o; o = ks_each(p->store, WORKLOADS, &pos)) {
-		held += has_condition(o, "QuotaReserved") && !has_condition(o, "Finished")
-				? pods_of(o)
-				: 0;
-	}
-	return held;
-}
-
-static int64_t quota_of(const struct plane *p)
-{
-	const struct json *q = ks_get(p->store, CLUSTER_QUEUES, STR_NONE, STR("cq"));
-	const struct json *n =
-		json_at(q, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota");
-
-	return json_int(n, 0);
-}
-
 /* Since when there is room for a job of so many pods. */
 static void measure(struct sim *s, struct plane *p)
 {
-	int64_t room = quota_of(p) - held_on(p);
+	int64_t room = plane_quota(p).free;
 
 	for (int64_t n = 1; n < LARGEST; n++) {
 		bool has = n <= room && !excuse_late(s, p);
@@ -82,16 +53,6 @@ static bool is_nominated(const struct json *wl, const char *name)
 	return false;
 }
 
-/* Does it hold quota on the manager, for workers that have not taken it? */
-static bool waits(const struct sim *s, const struct user *u, const struct json *wl)
-{
-	return wl && user_job(u, &s->plane[u->site->home]) &&
-	       !json_at(wl, "/metadata/deletionTimestamp") && has_condition(wl, "QuotaReserved") &&
-	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
-	       json_str_at(wl, "/status/clusterName").n == 0 &&
-	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
-}
-
 /*
  * No Workload waits for long where a nominated worker has room for it, and none holds quota for
  * long after its time.
@@ -101,7 +62,8 @@ static void check_user(struct sim *s, struct user *u)
 	const struct json *wl = workload_of(s, u);
 	int64_t pods, since;
 
-	if (u->kind == USER_NO_ADAPTER || u->kind == USER_UNMANAGED || !waits(s, u, wl)) {
+	if (u->kind == USER_NO_ADAPTER || u->kind == USER_UNMANAGED || !is_waiting(wl) ||
+	    !user_job(u, &s->plane[u->site->home])) {
 		return;
 	}
 	if (bound_is_busy(s, &s->plane[u->site->home])) {
