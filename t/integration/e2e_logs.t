@@ -39,6 +39,7 @@ runs() { ask "/api/v1/namespaces/default/pods/$pod" 2>/dev/null | grep -q '"phas
 log() { ask "/api/v1/namespaces/default/pods/$pod/log"; }
 case $words in
 *" get pods "*)
+	[ ! -e "$dir/hostile" ] || { cat "$dir/hostile"; exit; }
 	[ ! -e "$dir/refuse" ] || { echo 'Error from server (Forbidden): pods is forbidden' >&2; exit 1; }
 	selector=${words##*--selector=}
 	ask "/api/v1/namespaces/default/pods?labelSelector=${selector% }" ;;
@@ -116,6 +117,12 @@ touch "$dir/refuse"
 is "$(mk logs a 2>&1; echo $?)" "error: worker $W: kubectl get pods: Error from server (Forbidden): pods is forbidden
 1" "the worker refuses: its words"
 rm "$dir/refuse"
+echo '{"items":[{"metadata":{"name":"--as=admin","uid":"u"},"spec":{"containers":[{"name":"c"}]},"status":{"phase":"Running",
+	"containerStatuses":[{"name":"c","state":{"running":{}}}]}},{"metadata":7},"x"]}' >"$dir/hostile"
+is "$(mk exec a -- id 2>&1)" "error: no pod of a runs on worker $W; \`kubectl multikueue pods a -n default\`" "a name that is an option is none"
+printf '{"items":' >"$dir/hostile"
+is "$(mk logs a 2>&1 | cut -d: -f1-3)" "error: worker $W: kubectl get pods" "no JSON"
+rm "$dir/hostile"
 
 # With -f until it has ended, also on another worker.
 follow a

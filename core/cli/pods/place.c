@@ -116,6 +116,14 @@ static const char *label_of(const struct place *p)
 					   : "";
 }
 
+/* No worker gets an option onto the command line of the user's kubectl in place of a name. */
+static bool is_named(const struct json *pod)
+{
+	mk_str name = json_str_at(pod, "/metadata/name");
+
+	return name.n > 0 && name.p[0] != '-';
+}
+
 /* Kueue writes the Workload's name into each pod that it lets start. */
 static bool is_of_workload(const struct place *p, const struct json *pod)
 {
@@ -142,7 +150,7 @@ static struct json *chosen(const struct place *p, const struct json *list)
 	size_t n = 0;
 
 	while (pods && json_next(&it)) {
-		if (labelled || is_of_workload(p, it.val)) {
+		if (is_named(it.val) && (labelled || is_of_workload(p, it.val))) {
 			pods[n++] = it.val;
 		}
 	}
