@@ -191,8 +191,9 @@ $(B)/mk-plugin-check: $(call obj,$(wildcard sdk/check/*.c)) $(B)/libplug.a $(B)/
 $(B)/t/fuzz/%: LDFLAGS_fuzz += -fsanitize=fuzzer
 
 # Tests may use every layer; the linker takes what they need. TEST_OBJS: objects of one test alone.
-$(B)/t/unit/cli_memory $(B)/t/unit/cli_worker: TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
-$(B)/t/unit/cli_memory $(B)/t/unit/cli_worker: $(B)/libcli.a $(B)/adapters/generic.o
+CLI_TESTS := $(addprefix $(B)/t/unit/,cli_logs cli_memory cli_worker)
+$(CLI_TESTS): TEST_OBJS = $(B)/libcli.a $(B)/adapters/generic.o
+$(CLI_TESTS): $(B)/libcli.a $(B)/adapters/generic.o
 $(B)/t/plan/adapter $(B)/t/plan/kinds $(B)/t/plan/purity $(B)/t/unit/plug_loader: | $(PLUGINS)
 # For another architecture they name the dynamic linker of the SYSROOT; t/lib/emulated says why.
 $(B)/t/%: LDFLAGS_all += $(SYSROOT:%=-Wl,--dynamic-linker=%/lib/ld-linux-aarch64.so.1)

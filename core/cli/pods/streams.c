@@ -69,11 +69,23 @@ static void put_line(struct streams *s, struct stream *one)
 	buf_clear(&one->line);
 }
 
+/*
+ * Where the line ends; -1: not in this text. Programs that show progress go back to the first
+ * column, where our labels stand: on a terminal that ends the line as well.
+ */
+static int64_t end_of_line(const struct streams *s, mk_str text)
+{
+	int64_t end = str_index(text, '\n'), back = s->c->terminal ? str_index(text, '\r') : -1;
+
+	return back >= 0 && (end < 0 || back < end) ? back : end;
+}
+
 static void put_text(struct streams *s, struct stream *one, mk_str text)
 {
 	while (text.n > 0) {
-		int64_t end = str_index(text, '\n');
+		int64_t end = end_of_line(s, text);
 		mk_str part = str_sub(text, 0, end < 0 ? text.n : (size_t)end);
+		bool is_rest; /* of "\r\n" */
 
 		if (one->line.n + part.n > LINE_MAX_BYTES) {
 			put_line(s, one);
@@ -82,7 +94,11 @@ static void put_text(struct streams *s, struct stream *one, mk_str text)
 		if (end < 0) {
 			return;
 		}
-		put_line(s, one);
+		is_rest = one->returned && one->line.n == 0 && text.p[end] == '\n';
+		if (!is_rest) {
+			put_line(s, one);
+		}
+		one->returned = text.p[end] == '\r';
 		text = str_sub(text, (size_t)end + 1, text.n);
 	}
 }

@@ -13,6 +13,7 @@ struct stream {
 	struct kubectl kubectl;
 	char *label; /* what stands before each line */
 	struct buf line;
+	bool returned; /* the last line ended with a carriage return */
 };
 
 struct streams {
