@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Seeded random lives: events late and reordered between streams, answers lost, links flapping,
- * restarts, evictions on both sides, deletions, while actors play Kueue on all clusters. At any
- * time at most one copy of a job runs; at the end every job is finished or deleted, nothing is left
- * on any worker, and an idle hour is silent. SEED=n runs one seed, SEEDS=n many.
+ * restarts, evictions on both sides, deletions, while actors play Kueue on all clusters and other
+ * clients meddle. At any time at most one copy of a job runs; at the end every job is finished or
+ * deleted, nothing is left on any worker, and an idle hour is silent. SEED=n runs one seed, SEEDS=n
+ * many.
  */
 #include "core/base/rng.h"
 #include "core/engine/answers/why.h"
 #include "t/lib/engine_world.h"
 
-enum { N_WORKERS = 3, N_JOBS = 4, CHAOS_STEPS = 400, CALM_STEPS = 4000 };
+enum { N_WORKERS = 3, N_JOBS = 4, CHAOS_STEPS = 400, CALM_STEPS = 20000 };
 
 static struct rng rng;
 static char problem[512];
 static int64_t healed[8];
+static bool unserved[8]; /* the worker does not serve Jobs, or cannot say */
 static bool calm;
 static size_t n_walks;
 
@@ -34,6 +36,11 @@ static bool condition_is(struct world *w, const struct object *o, const char *ty
 	snprintf(text, sizeof(text), "{\"type\":\"%s\",\"status\":\"%s\"", type,
 		 on ? "True" : "False");
 	return has(w, o, "/status/conditions", text);
+}
+
+static bool is_ours(const struct object *o)
+{
+	return strstr(o->text, "manager-id\":\"manager-id\"") != NULL;
 }
 
 /* --- what Kueue does on the manager ----------------------------------------------------------- */
@@ -147,11 +154,11 @@ static void check_single(struct world *w, const char *name)
 	for (cluster_id c = 1; c <= N_WORKERS; c++) {
 		const struct object *j = w_find(w, c, JOB, "ns", name);
 
-		if (!w->up[c]) {
+		if (!w->up[c] || unserved[c]) {
 			healed[c] = w->now + 10000; /* time to stop what a partition left running */
 		}
-		n += w->now >= healed[c] && j && has(w, j, "/spec/suspend", "false") &&
-		     !has(w, j, "/status", "Complete");
+		n += w->now >= healed[c] && j && is_ours(j) &&
+		     has(w, j, "/spec/suspend", "false") && !has(w, j, "/status", "Complete");
 	}
 	if (n > 1) {
 		snprintf(problem, sizeof(problem), "%d copies of %s run", n, name);
@@ -223,6 +230,153 @@ static void deliver(struct world *w)
 	memmove(w->q + n_later, w->q, w->n_q * sizeof(*w->q));
 	memcpy(w->q, later, n_later * sizeof(*later));
 	w->n_q += n_later;
+}
+
+/* --- what others do --------------------------------------------------------------------------- */
+
+static void serve(struct world *w, cluster_id c, enum mk_code code)
+{
+	struct pending *p;
+
+	if (!w->up[c]) {
+		return;
+	}
+	p = w_event(w, code == ERR_OK ? EV_SERVED : EV_UNSERVED, c, JOB);
+	p->ev.code = code;
+	p->msg = w_dup(STR("not served"));
+	unserved[c] = code != ERR_OK;
+	if (code == ERR_OK) {
+		w->unserved[c][JOB] = false;
+		w_list(w, c, JOB);
+	}
+}
+
+/* A user, or another manager of our origin, has an object of that name. */
+static void put_foreign(struct world *w, cluster_id c, uint16_t kind, const char *name)
+{
+	bool labelled = chance(50);
+	char text[512];
+
+	if (w_find(w, c, kind, "ns", name)) {
+		return;
+	}
+	snprintf(text, sizeof(text),
+		 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\",\"labels\":{%s},"
+		 "\"annotations\":{%s}},\"spec\":{}}",
+		 name, labelled ? "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"" : "",
+		 labelled ? "\"multikueued.io/manager-id\":\"another\"" : "");
+	w_put(w, c, kind, text);
+}
+
+static void take_foreign(struct world *w)
+{
+	for (size_t i = 0; i < w->n_o; i++) {
+		struct object *o = &w->o[i];
+
+		if (o->used && o->cluster > 0 && o->cluster <= N_WORKERS && !is_ours(o)) {
+			w_del(w, o);
+		}
+	}
+}
+
+/* The next operation of some type is refused, or its fate unknown, for some reason. */
+static void refuse_some(struct world *w)
+{
+	static const enum mk_code codes[] = {ERR_DENIED,  ERR_UNAVAILABLE, ERR_CONFLICT,
+					     ERR_INVALID, ERR_FENCED,      ERR_UNKNOWN};
+	static const enum op_type types[] = {OP_CREATE, OP_DELETE, OP_MERGE, OP_APPLY_STATUS,
+					     OP_GET};
+	enum mk_code code = codes[rng_range(&rng, 0, 5)];
+
+	w->rig = (struct rig){.times = 1,
+			      .type = types[rng_range(&rng, 0, 4)],
+			      .cluster = ANY_CLUSTER,
+			      .kind = chance(50) ? JOB : KIND_WORKLOAD,
+			      .outcome = code == ERR_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_REFUSED,
+			      .code = code};
+}
+
+static void meddle_with_workload(struct world *w, struct object *wl, const char *name)
+{
+	char text[256];
+
+	switch (rng_range(&rng, 0, 3)) {
+	case 0:
+		snprintf(text, sizeof(text),
+			 "{\"spec\":{\"priority\":%d,\"priorityClassRef\":{\"group\":"
+			 "\"kueue.x-k8s.io\",\"kind\":\"WorkloadPriorityClass\",\"name\":"
+			 "\"p\"}}}",
+			 (int)rng_range(&rng, 1, 9));
+		w_patch(w, wl, text);
+		break;
+	case 1:
+		w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+		break;
+	case 2:
+		if (!condition_is(w, wl, "Finished", true)) {
+			w_patch(w, wl,
+				"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
+				"\"Pending\",\"message\":\"\"}]}}");
+		}
+		break;
+	default:
+		if (w_find(w, 0, JOB, "ns", name) && chance(30)) {
+			w_del(w, wl);
+			a_workload(w, name);
+		}
+		break;
+	}
+}
+
+static void meddle(struct world *w)
+{
+	static const enum mk_code services[] = {ERR_NOT_FOUND, ERR_DENIED, ERR_UNAVAILABLE};
+	cluster_id c = (cluster_id)rng_range(&rng, 1, N_WORKERS);
+	uint16_t kind = chance(50) ? JOB : KIND_WORKLOAD;
+	char name[24], key[32];
+	struct object *o;
+
+	snprintf(name, sizeof(name), "j%d", (int)rng_range(&rng, 0, N_JOBS - 1));
+	snprintf(key, sizeof(key), "wl-%s", name);
+	o = w_find(w, c, kind, "ns", kind == JOB ? name : key);
+	switch (rng_range(&rng, 0, 60)) {
+	case 0:
+	case 1:
+		if (o && !has(w, o, "/status", "Complete")) {
+			w_del(w, o);
+		}
+		break;
+	case 2:
+		serve(w, c, unserved[c] ? ERR_OK : services[rng_range(&rng, 0, 2)]);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		o = w_find(w, 0, KIND_WORKLOAD, "ns", key);
+		if (o) {
+			meddle_with_workload(w, o, name);
+		}
+		break;
+	case 6:
+		if (w->up[c]) {
+			w_event(w, EV_BEHIND, c, kind);
+			w_list(w, c, kind);
+		}
+		break;
+	case 7:
+	case 8:
+	case 9:
+		refuse_some(w);
+		break;
+	case 10:
+		put_foreign(w, c, kind, kind == JOB ? name : key);
+		break;
+	case 11:
+		take_foreign(w);
+		break;
+	default:
+		break;
+	}
 }
 
 static void faults(struct world *w)
@@ -309,6 +463,7 @@ static bool run_seed(uint64_t seed, bool verbose)
 	rng_init(&rng, seed);
 	problem[0] = 0;
 	memset(healed, 0, sizeof(healed));
+	memset(unserved, 0, sizeof(unserved));
 	calm = true;
 	w = w_new(N_WORKERS);
 	calm = false;
@@ -320,6 +475,7 @@ static bool run_seed(uint64_t seed, bool verbose)
 	}
 	for (i = 0; i < CHAOS_STEPS && !problem[0]; i++) {
 		faults(w);
+		meddle(w);
 		step(w);
 		if (verbose) {
 			printf("%s", w_take(w));
@@ -328,10 +484,13 @@ static bool run_seed(uint64_t seed, bool verbose)
 	}
 	calm = true;
 	w->lose = w->drop = 0;
+	w->rig.times = 0;
+	take_foreign(w);
 	for (cluster_id c = 1; c <= N_WORKERS; c++) {
 		if (w->links[c] && !w->up[w->links[c]]) {
 			w_link(w, w->links[c], LINK_UP);
 		}
+		serve(w, c, ERR_OK);
 	}
 	for (i = 0; i < CALM_STEPS && !problem[0] && !all_done(w); i++) {
 		step(w);

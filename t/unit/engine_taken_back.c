@@ -84,6 +84,21 @@ static void cleared_before_the_job(void)
 	w_free(w);
 }
 
+/* The worker's Kueue evicts the clone, which is still Admitted until its pods have stopped. */
+static void cleared_and_evicted_there(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_settle(w);
+	is_str(check_state(w, wl), "Ready", "the name is cleared: its job runs on");
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "evicted there: Retry, as with a name");
+	w_free(w);
+}
+
 /*
  * ... and a clone whose fate is unknown is asked for; a cluster out of
  * reach is waited for as a winner's.
@@ -408,6 +423,7 @@ int main(void)
 	a_win_under_way();
 	what_befalls_the_winner();
 	cleared_before_the_job();
+	cleared_and_evicted_there();
 	cleared_and_unknown();
 	cleared_beside_an_earlier_job(true);
 	cleared_beside_an_earlier_job(false);

@@ -269,7 +269,7 @@ void winding_without_cluster(struct pass *p)
 	}
 	if (k && clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);
-	} else if (k && clone_is(k, F_ADMITTED) && may_have_job(p, k)) {
+	} else if (k && may_run_on(k) && may_have_job(p, k)) {
 		if (twin_there(p, k) != TWIN_ABSENT) {
 			won_run_job(p, k);
 		}
