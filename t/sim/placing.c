@@ -371,22 +371,10 @@ static void check_resting(struct sim *s, const struct user *u, const struct json
 	}
 }
 
-/* Another manager's job of that name keeps it from workers, as one of a worker's user does. */
-static bool has_namesake(const struct sim *s, const struct user *u)
-{
-	for (size_t i = 0; s->n_sites > 1 && i < s->n_users; i++) {
-		if (s->user[i].site != u->site && strcmp(s->user[i].name, u->name) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool is_judged(const struct sim *s, const struct user *u)
 {
 	return u != NULL && u->kind != USER_NO_ADAPTER && u->kind != USER_UNMANAGED &&
-	       u->kind != USER_FOREIGN_JOB && u->kind != USER_FOREIGN_WORKLOAD && !u->deleted &&
-	       !has_namesake(s, u);
+	       !u->deleted && !is_hindered(s, u);
 }
 
 static void look_at(struct sim *s, const struct user *u, const struct json *wl,

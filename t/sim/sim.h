@@ -117,7 +117,6 @@ struct plane {
 	bool limit_jobs;      /* each write to a job is one too many */
 	bool forbid_jobs;     /* daemons may not see jobs */
 	bool refuse_clones;   /* ... nor make Workloads */
-	int64_t room_at[4];   /* stuck.c: room for so many pods since then; INT64_MAX none */
 };
 
 struct stream {
@@ -210,6 +209,7 @@ struct user {
 	unsigned over_round;          /* in that round it ended on its winner; 0 none */
 	int64_t evicted_at;           /* ... its Workload, last */
 	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
+	int64_t room_ms[MAX_PLANES];  /* ... it has waited so long where there was room for it */
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
@@ -485,6 +485,8 @@ bool has_condition(const struct json *o, const char *type);
 /* Does the Workload hold quota of its manager for workers that have not taken it? */
 bool is_waiting(const struct json *wl);
 int64_t pods_of(const struct json *wl);
+/* May what another user or manager has on workers be in the way of the user's job? */
+bool is_hindered(const struct sim *s, const struct user *u);
 /* The user's Workload on the manager; NULL none. */
 const struct json *workload_of(struct sim *s, const struct user *u);
 struct user *user_by_uid(struct sim *s, mk_str uid);

@@ -143,6 +143,16 @@ bool is_waiting(const struct json *wl)
 	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
 }
 
+bool is_hindered(const struct sim *s, const struct user *u)
+{
+	for (size_t i = 0; s->n_sites > 1 && i < s->n_users; i++) {
+		if (s->user[i].site != u->site && strcmp(s->user[i].name, u->name) == 0) {
+			return true;
+		}
+	}
+	return u->kind == USER_FOREIGN_JOB || u->kind == USER_FOREIGN_WORKLOAD;
+}
+
 int64_t pods_of(const struct json *wl)
 {
 	return json_int(json_at(wl, "/spec/podSets/0/count"), 1);

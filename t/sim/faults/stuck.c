@@ -6,10 +6,9 @@
 #include "t/sim/churn.h"
 
 enum {
-	LOOK_MS = 1000,   /* the world is looked at so often */
-	ROOM_MS = MINUTE, /* a Workload may wait so long where a worker has room for it */
-	LARGE = 8,        /* quota of each worker in the end: for any job */
-	LARGEST = 4,      /* pods of a job, and one more */
+	LOOK_MS = 1000,        /* the world is looked at so often */
+	ROOM_MS = 15 * SECOND, /* a Workload may wait so long where a worker has room for it */
+	LARGE = 8,             /* quota of each worker in the end: for any job */
 };
 
 static void stuck_draw(struct sim *s, struct fault *f, struct rng *r)
@@ -20,24 +19,9 @@ static void stuck_draw(struct sim *s, struct fault *f, struct rng *r)
 	s->stuck_until = rng_range(r, 5 * MINUTE, 20 * MINUTE);
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		plane_set_quota(&s->plane[i], 1 + (unsigned)rng_below(r, 2));
-		for (size_t n = 0; n < LARGEST; n++) {
-			s->plane[i].room_at[n] = INT64_MAX;
-		}
 	}
 	for (size_t i = 0; i < s->n_users; i++) {
 		s->user[i].run_ms = rng_range(r, 2000, 40000);
-	}
-}
-
-/* Since when there is room for a job of so many pods. */
-static void measure(struct sim *s, struct plane *p)
-{
-	int64_t room = plane_quota(p).free;
-
-	for (int64_t n = 1; n < LARGEST; n++) {
-		bool has = n <= room && !excuse_late(s, p);
-
-		p->room_at[n] = !has ? INT64_MAX : p->room_at[n] < s->now ? p->room_at[n] : s->now;
 	}
 }
 
@@ -53,20 +37,19 @@ static bool is_nominated(const struct json *wl, const char *name)
 	return false;
 }
 
-/*
- * No Workload waits for long where a nominated worker has room for it, and none holds quota for
- * long after its time.
- */
-static void check_user(struct sim *s, struct user *u)
+/* It gave no quota back in time, or waits where a nominated worker has room for it. */
+static void check_user(struct sim *s, struct user *u, const struct quota *q)
 {
 	const struct json *wl = workload_of(s, u);
-	int64_t pods, since;
+	int64_t since;
 
 	if (u->kind == USER_NO_ADAPTER || u->kind == USER_UNMANAGED || !is_waiting(wl) ||
 	    !user_job(u, &s->plane[u->site->home])) {
+		memset(u->room_ms, 0, sizeof(u->room_ms));
 		return;
 	}
 	if (bound_is_busy(s, &s->plane[u->site->home])) {
+		memset(u->room_ms, 0, sizeof(u->room_ms));
 		u->calm_since = INT64_MAX;
 		return;
 	}
@@ -76,14 +59,15 @@ static void check_user(struct sim *s, struct user *u)
 		fail(s, "stuck", "%s holds its quota for %lld s", u->name,
 		     (long long)(s->now - since) / 1000);
 	}
-	pods = pods_of(wl);
-	for (size_t i = 1; i <= s->n_workers && pods < LARGEST; i++) {
+	for (size_t i = 1; i <= s->n_workers && !is_hindered(s, u); i++) {
 		const struct plane *p = &s->plane[i];
-		int64_t room = p->room_at[pods] > since ? p->room_at[pods] : since;
+		bool room =
+			pods_of(wl) <= q[i].free && is_nominated(wl, p->name) && !excuse_late(s, p);
 
-		if (room != INT64_MAX && s->now - room > ROOM_MS && is_nominated(wl, p->name)) {
+		u->room_ms[i] = room ? u->room_ms[i] + LOOK_MS : 0;
+		if (u->room_ms[i] > ROOM_MS) {
 			fail(s, "room", "%s waits, and %s has had room for it for %lld s", u->name,
-			     p->name, (long long)(s->now - room) / 1000);
+			     p->name, (long long)u->room_ms[i] / SECOND);
 		}
 	}
 }
@@ -91,6 +75,8 @@ static void check_user(struct sim *s, struct user *u)
 /* Looks for Workloads that wait without need; also when the world is over. */
 static void stuck_turn(struct sim *s, struct fault *f)
 {
+	struct quota q[MAX_PLANES] = {0};
+
 	if (s->now >= s->stuck_until && s->stuck_until > 0) {
 		say(s, "world", "workers get quota for all");
 		for (size_t i = 1; i <= s->n_workers; i++) {
@@ -99,10 +85,10 @@ static void stuck_turn(struct sim *s, struct fault *f)
 		s->stuck_until = 0;
 	}
 	for (size_t i = 1; i <= s->n_workers; i++) {
-		measure(s, &s->plane[i]);
+		q[i] = plane_quota(&s->plane[i]);
 	}
 	for (size_t i = 0; i < s->n_users && !s->failed; i++) {
-		check_user(s, &s->user[i]);
+		check_user(s, &s->user[i], q);
 	}
 	fault_later(s, f, LOOK_MS);
 }
