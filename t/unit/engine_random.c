@@ -454,6 +454,31 @@ static void what_is_left(struct world *w)
 	}
 }
 
+/* Faults are over: nobody meddles, and every worker is in reach. */
+static void calm_down(struct world *w)
+{
+	calm = true;
+	w->lose = w->drop = 0;
+	w->rig.times = 0;
+	take_foreign(w);
+	for (cluster_id c = 1; c <= N_WORKERS; c++) {
+		if (w->links[c] && !w->up[w->links[c]]) {
+			w_link(w, w->links[c], LINK_UP);
+		}
+		serve(w, c, ERR_OK);
+	}
+}
+
+/* One step, whose log is shown or forgotten. */
+static void step_and_show(struct world *w, bool verbose)
+{
+	step(w);
+	if (verbose) {
+		printf("%s", w_take(w));
+	}
+	w->log[0] = 0;
+}
+
 static bool run_seed(uint64_t seed, bool verbose)
 {
 	struct world *w;
@@ -476,28 +501,11 @@ static bool run_seed(uint64_t seed, bool verbose)
 	for (i = 0; i < CHAOS_STEPS && !problem[0]; i++) {
 		faults(w);
 		meddle(w);
-		step(w);
-		if (verbose) {
-			printf("%s", w_take(w));
-		}
-		w->log[0] = 0;
+		step_and_show(w, verbose);
 	}
-	calm = true;
-	w->lose = w->drop = 0;
-	w->rig.times = 0;
-	take_foreign(w);
-	for (cluster_id c = 1; c <= N_WORKERS; c++) {
-		if (w->links[c] && !w->up[w->links[c]]) {
-			w_link(w, w->links[c], LINK_UP);
-		}
-		serve(w, c, ERR_OK);
-	}
+	calm_down(w);
 	for (i = 0; i < CALM_STEPS && !problem[0] && !all_done(w); i++) {
-		step(w);
-		if (verbose) {
-			printf("%s", w_take(w));
-		}
-		w->log[0] = 0;
+		step_and_show(w, verbose);
 	}
 	if (!problem[0] && !all_done(w)) {
 		snprintf(problem, sizeof(problem), "not all is done");
