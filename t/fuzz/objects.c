@@ -65,16 +65,8 @@ static void answer(struct world *w, const struct op *op, enum ending how)
 static void step(struct world *w, enum ending how)
 {
 	struct op_list out = {.arena = &w->arena};
-	struct arena objects;
-	struct event *ev;
-	size_t n = w->n_q;
 
-	arena_init(&objects, 0);
-	ev = w_events(w, n, &objects);
-	w_engine(w, ev, n, &out);
-	w_drop(w, n);
-	free(ev);
-	arena_done(&objects);
+	w_ask(w, &out);
 	for (size_t i = 0; i < out.n; i++) {
 		judge(&out.v[i]);
 		answer(w, &out.v[i], how);

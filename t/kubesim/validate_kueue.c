@@ -11,6 +11,23 @@ enum {
 	MAX_CHECKS = 10,
 };
 
+/* Message and time, of a condition or of an admission check. */
+static void told(struct ks_causes *v, const struct json *o, const char *field)
+{
+	if (json_str(json_get(o, "message")).n > MAX_MESSAGE) {
+		ks_cause(v, "FieldValueTooLong", arena_printf(v->c->a, "%s.message", field).p,
+			 "Too long: may not be more than %d bytes", MAX_MESSAGE);
+	}
+	if (!json_get(o, "message")) {
+		ks_cause(v, "FieldValueRequired", arena_printf(v->c->a, "%s.message", field).p,
+			 "Required value");
+	}
+	if (json_str(json_get(o, "lastTransitionTime")).n == 0) {
+		ks_cause(v, "FieldValueRequired",
+			 arena_printf(v->c->a, "%s.lastTransitionTime", field).p, "Required value");
+	}
+}
+
 static void conditions(struct ks_causes *v, const struct json *tree)
 {
 	struct json_iter it = json_iter(json_at(tree, "/status/conditions"));
@@ -30,20 +47,7 @@ static void conditions(struct ks_causes *v, const struct json *tree)
 				 arena_printf(v->c->a, "%s.reason", field).p,
 				 "Too long: may not be more than %d bytes", MAX_REASON);
 		}
-		if (json_str(json_get(it.val, "message")).n > MAX_MESSAGE) {
-			ks_cause(v, "FieldValueTooLong",
-				 arena_printf(v->c->a, "%s.message", field).p,
-				 "Too long: may not be more than %d bytes", MAX_MESSAGE);
-		}
-		if (!json_get(it.val, "message")) {
-			ks_cause(v, "FieldValueRequired",
-				 arena_printf(v->c->a, "%s.message", field).p, "Required value");
-		}
-		if (json_str(json_get(it.val, "lastTransitionTime")).n == 0) {
-			ks_cause(v, "FieldValueRequired",
-				 arena_printf(v->c->a, "%s.lastTransitionTime", field).p,
-				 "Required value");
-		}
+		told(v, it.val, field);
 		if (!str_is(status, "True") && !str_is(status, "False") &&
 		    !str_is(status, "Unknown")) {
 			ks_cause(v, "FieldValueNotSupported",
@@ -76,20 +80,7 @@ static void checks(struct ks_causes *v, const struct json *tree)
 				 "\"Ready\", \"Retry\", \"Rejected\"",
 				 STR_ARG(state));
 		}
-		if (json_str(json_get(it.val, "message")).n > MAX_MESSAGE) {
-			ks_cause(v, "FieldValueTooLong",
-				 arena_printf(v->c->a, "%s.message", field).p,
-				 "Too long: may not be more than %d bytes", MAX_MESSAGE);
-		}
-		if (!json_get(it.val, "message")) {
-			ks_cause(v, "FieldValueRequired",
-				 arena_printf(v->c->a, "%s.message", field).p, "Required value");
-		}
-		if (json_str(json_get(it.val, "lastTransitionTime")).n == 0) {
-			ks_cause(v, "FieldValueRequired",
-				 arena_printf(v->c->a, "%s.lastTransitionTime", field).p,
-				 "Required value");
-		}
+		told(v, it.val, field);
 	}
 }
 

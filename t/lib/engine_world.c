@@ -35,9 +35,8 @@ void w_engine(struct world *w, const struct event *ev, size_t n, struct op_list 
 	engine_run(w->e, w->now, w->wall, out);
 }
 
-void w_step(struct world *w)
+void w_ask(struct world *w, struct op_list *out)
 {
-	struct op_list out = {.arena = &w->arena};
 	struct arena objects;
 	struct event *ev;
 	size_t n = w->n_q;
@@ -47,7 +46,7 @@ void w_step(struct world *w)
 	if (w->fail_at > 0) {
 		alloc_fail_after(w->fail_at);
 	}
-	w_engine(w, ev, n, &out);
+	w_engine(w, ev, n, out);
 	if (w->fail_at > 0) {
 		alloc_fail_after(0);
 		w->fail_at = 0;
@@ -55,6 +54,13 @@ void w_step(struct world *w)
 	w_drop(w, n);
 	free(ev);
 	arena_done(&objects);
+}
+
+void w_step(struct world *w)
+{
+	struct op_list out = {.arena = &w->arena};
+
+	w_ask(w, &out);
 	for (size_t i = 0; i < out.n; i++) {
 		w_log(w, &out.v[i], &w->arena);
 		w->requests += out.v[i].type <= OP_GET;

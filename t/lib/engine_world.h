@@ -27,6 +27,12 @@ struct event *w_events(struct world *w, size_t n, struct arena *objects);
 /* The engine observes 'n' events and runs once. */
 void w_engine(struct world *w, const struct event *ev, size_t n, struct op_list *out);
 
+/*
+ * The engine observes all that waits and runs once; without the allocation
+ * w->fail_at, when that is not 0.
+ */
+void w_ask(struct world *w, struct op_list *out);
+
 /* One step with what waits. */
 void w_step(struct world *w);
 

@@ -113,6 +113,53 @@ enum mk_code sink_send(enum transport_class cls, const char *method, const char 
 	return code;
 }
 
+bool sink_get(uint64_t token)
+{
+	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
+	return sink_until(&sink_seen[token].ends, 1) && sink_seen[token].end == TRANSPORT_OK &&
+	       sink_seen[token].status == 200;
+}
+
+void sink_get_list(const char *path, uint64_t token)
+{
+	struct transport_request r = {.method = "GET",
+				      .path = str_of(path),
+				      .cls = TRANSPORT_READ,
+				      .timeout_ms = 60000,
+				      .gzip = true};
+
+	sink_transport->send(sink_transport->ctx, 1, &r, token, NULL);
+}
+
+void sink_test_as(void)
+{
+	static const char user[] = "system:serviceaccount:team-a:tenant";
+	struct transport_request r = {.method = "PATCH",
+				      .path = STR("/echo"),
+				      .content_type = "application/json",
+				      .body = STR("{}"),
+				      .as = str_of(user),
+				      .cls = TRANSPORT_WRITE,
+				      .timeout_ms = 5000};
+	static char longest[1024];
+
+	sink_transport->send(sink_transport->ctx, 1, &r, 1, NULL);
+	ok(sink_until(&sink_seen[1].ends, 1), "a write as another user ends");
+	is_str(sink_seen[1].body,
+	       "PATCH|Bearer s3cret|mk/test||{}|system:serviceaccount:team-a:tenant",
+	       "the server is told who that is");
+	sink_send(TRANSPORT_WRITE, "PATCH", "/echo", "{}", 5000, 2);
+	ok(sink_until(&sink_seen[2].ends, 1), "the next one");
+	is_str(sink_seen[2].body, "PATCH|Bearer s3cret|mk/test||{}", "... is our own");
+	r.as = STR("a\r\nX: y");
+	is_int(sink_transport->send(sink_transport->ctx, 1, &r, 3, NULL), ERR_INVALID,
+	       "no line breaks in a user");
+	memset(longest, 'a', sizeof(longest) - 1);
+	r.as = str_of(longest);
+	is_int(sink_transport->send(sink_transport->ctx, 1, &r, 3, NULL), ERR_INVALID,
+	       "a user has an end");
+}
+
 bool sink_until(const int *what, int want)
 {
 	return turn_until(sink_loop, what, want);

@@ -63,6 +63,15 @@ enum mk_code sink_open(const struct endpoint *e, struct mk_err *err);
 enum mk_code sink_send(enum transport_class cls, const char *method, const char *path,
 		       const char *body, int64_t timeout_ms, uint64_t token);
 
+/* A read of /version; true when it is answered with 200. */
+bool sink_get(uint64_t token);
+
+/* A read of 'path' that may be answered compressed; nothing is waited for. */
+void sink_get_list(const char *path, uint64_t token);
+
+/* Tests what a write in the name of another user is, with the token "s3cret" of cluster 1. */
+void sink_test_as(void);
+
 /* turn_until() of sink_loop. */
 bool sink_until(const int *what, int want);
 

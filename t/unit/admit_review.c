@@ -3,6 +3,7 @@
  * Golden reviews: every kind whose managedBy is defaulted, parked pods, the queues
  * behind them, and hostile input.
  */
+#include "t/lib/admit_tell.h"
 #include "t/lib/tap.h"
 
 #include "core/admit/review.h"
@@ -17,20 +18,6 @@ static struct admit_queues *queues;
 
 /* --- the caches ------------------------------------------------------------------------------- */
 
-static void event(enum event_type type, uint16_t kind, const char *ns, const char *name,
-		  const char *text)
-{
-	struct arena a;
-	struct json *obj = NULL;
-	struct event ev = {.type = type, .kind = kind, .ns = str_of(ns), .name = str_of(name)};
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(text), &obj, NULL);
-	ev.obj = obj;
-	admit_queues_event(queues, &ev);
-	arena_done(&a);
-}
-
 #define LOCAL(cq) "{\"spec\":{\"clusterQueue\":\"" cq "\"}}"
 #define CHECKED(checks) \
 	"{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[" checks "]}}}"
@@ -41,20 +28,22 @@ static void fill(void)
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_CHECK};
 
 	for (size_t i = 0; i < 3; i++) {
-		event(EV_LIST_BEGIN, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_BEGIN, kinds[i], "", "", "{}");
 	}
-	event(EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "far", LOCAL("far"));
-	event(EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "near", LOCAL("near"));
-	event(EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "lost", LOCAL("nowhere"));
-	event(EV_OBSERVED, KIND_LOCAL_QUEUE, "other", "elsewhere", LOCAL("far"));
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far",
-	      CHECKED("{\"name\":\"prov\"},{\"name\":\"mk\",\"onFlavors\":[\"a\"]}"));
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", CHECKED("{\"name\":\"prov\"}"));
-	event(EV_OBSERVED, KIND_CHECK, "", "mk", CHECK(MK));
-	event(EV_OBSERVED, KIND_CHECK, "", "prov", CHECK("kueue.x-k8s.io/provisioning-request"));
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "far", LOCAL("far"));
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "near", LOCAL("near"));
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "lost", LOCAL("nowhere"));
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "other", "elsewhere", LOCAL("far"));
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far",
+		   CHECKED("{\"name\":\"prov\"},{\"name\":\"mk\",\"onFlavors\":[\"a\"]}"));
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near",
+		   CHECKED("{\"name\":\"prov\"}"));
+	admit_tell(queues, EV_OBSERVED, KIND_CHECK, "", "mk", CHECK(MK));
+	admit_tell(queues, EV_OBSERVED, KIND_CHECK, "", "prov",
+		   CHECK("kueue.x-k8s.io/provisioning-request"));
 	for (size_t i = 0; i < 3; i++) {
 		ok(!admit_queues_ready(queues), "not ready before every kind is listed");
-		event(EV_LIST_END, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_END, kinds[i], "", "", "{}");
 	}
 	ok(admit_queues_ready(queues), "ready when all are");
 }
@@ -84,26 +73,29 @@ static void test_queues(void)
 	is_str(rows[1].cluster_queue.p, "far", "with their ClusterQueue");
 	arena_done(&a);
 
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far",
-	      "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"prov\"},"
-	      "{\"name\":\"mk\"}]}},\"status\":{\"pendingWorkloads\":7}}");
+	admit_tell(
+		queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far",
+		"{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"prov\"},"
+		"{\"name\":\"mk\"}]}},\"status\":{\"pendingWorkloads\":7}}");
 	is_int(admit_queues_version(queues), version, "a change of status is none");
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", CHECKED("{\"name\":\"mk\"}"));
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near",
+		   CHECKED("{\"name\":\"mk\"}"));
 	ok(away("ns", "near") && admit_queues_version(queues) > version, "a queue gains the check");
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", CHECKED(""));
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", CHECKED(""));
 	ok(!away("ns", "near"), "and loses it");
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", "{\"spec\":7}");
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", "{\"spec\":7}");
 	ok(!away("ns", "near"), "a spec that is none means no checks");
-	event(EV_GONE, KIND_CHECK, "", "mk", "{}");
+	admit_tell(queues, EV_GONE, KIND_CHECK, "", "mk", "{}");
 	ok(!away("ns", "far"), "a check that is gone is none of ours");
-	event(EV_OBSERVED, KIND_CHECK, "", "mk", CHECK(MK));
-	event(EV_GONE, KIND_LOCAL_QUEUE, "ns", "far", "{}");
+	admit_tell(queues, EV_OBSERVED, KIND_CHECK, "", "mk", CHECK(MK));
+	admit_tell(queues, EV_GONE, KIND_LOCAL_QUEUE, "ns", "far", "{}");
 	ok(away("ns", "far"), "a LocalQueue that was deleted counts as what it was");
-	event(EV_LIST_BEGIN, KIND_CLUSTER_QUEUE, "", "", "{}");
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", CHECKED(""));
-	event(EV_LIST_END, KIND_CLUSTER_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_LIST_BEGIN, KIND_CLUSTER_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "near", CHECKED(""));
+	admit_tell(queues, EV_LIST_END, KIND_CLUSTER_QUEUE, "", "", "{}");
 	ok(!away("ns", "far"), "what a list does not name is gone");
-	event(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far", CHECKED("{\"name\":\"mk\"}"));
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far",
+		   CHECKED("{\"name\":\"mk\"}"));
 	ok(away("ns", "far"), "and may come back");
 }
 
@@ -381,7 +373,7 @@ static void test_full(void)
 
 	for (int i = 0; i < 3000; i++) {
 		snprintf(name, sizeof(name), "q%d", i);
-		event(EV_OBSERVED, KIND_LOCAL_QUEUE, "full", name, LOCAL("near"));
+		admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "full", name, LOCAL("near"));
 	}
 #define IN_FULL(queue)                                                                      \
 	"{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":" \
@@ -441,23 +433,23 @@ static void test_refused(void)
 		 review("batch", "Job", "CREATE", "\"object\":{" QUEUE("new") ",\"spec\":{}}"));
 	is_str(judge(queues, text, &rule), "", "an unknown queue, while all is watched");
 	for (size_t i = 0; i < 3; i++) {
-		event(EV_UNSERVED, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_UNSERVED, kinds[i], "", "", "{}");
 		ok(!admit_queues_ready(queues), "refused: not ready");
 		is_str(judge(queues, text, &rule), "unavailable",
 		       "and no queue is taken for one that stays here");
-		event(EV_SERVED, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_SERVED, kinds[i], "", "", "{}");
 		ok(!admit_queues_ready(queues), "served again: not ready before it was listed");
-		event(EV_LIST_BEGIN, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_BEGIN, kinds[i], "", "", "{}");
 		ok(!admit_queues_ready(queues), "nor while it is");
-		event(EV_LIST_END, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_END, kinds[i], "", "", "{}");
 		ok(admit_queues_ready(queues), "listed: ready");
 	}
-	event(EV_UNSERVED, KIND_LOCAL_QUEUE, "", "", "{}");
-	event(EV_STALE, KIND_LOCAL_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_UNSERVED, KIND_LOCAL_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_STALE, KIND_LOCAL_QUEUE, "", "", "{}");
 	ok(!admit_queues_ready(queues), "a group that could not be asked on a new connection");
-	event(EV_FRESH, KIND_LOCAL_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_FRESH, KIND_LOCAL_QUEUE, "", "", "{}");
 	ok(admit_queues_ready(queues), "the watch goes on where it broke: no list is needed");
-	event(EV_UNSERVED, KIND_WORKLOAD, "", "", "{}");
+	admit_tell(queues, EV_UNSERVED, KIND_WORKLOAD, "", "", "{}");
 	ok(admit_queues_ready(queues), "other kinds do not matter");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Log records: form, levels, escaping, rate limit, full pipes. */
+#include "t/lib/pipe_text.h"
 #include "t/lib/tap.h"
 
 #include <fcntl.h>
@@ -18,25 +19,6 @@ static int64_t fixed_time(void)
 	return INT64_C(1767322984678);
 }
 
-/* Everything that is in the pipe; nothing is written meanwhile. */
-static const char *written(void)
-{
-	static char text[128 * 1024];
-	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
-	size_t n = 0;
-
-	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
-		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
-
-		if (k <= 0) {
-			break;
-		}
-		n += (size_t)k;
-	}
-	text[n] = '\0';
-	return text;
-}
-
 static void test_form(int fd)
 {
 	struct mk_err err;
@@ -47,26 +29,26 @@ static void test_form(int fd)
 	log_set_output(fd, LOG_JSON);
 	log_write(LOG_INFO, "net", "connected", LOG_STR("cluster", STR("east")),
 		  LOG_INT("dur_ms", -5), LOG_BOOL("ok", true), LOG_END);
-	is_str(written(),
+	is_str(pipe_text(pipe_out),
 	       "{\"ts\":\"2026-01-02T03:03:04.678000Z\",\"level\":\"info\",\"mod\":\"net\",\"msg\":"
 	       "\"connected\",\"cluster\":\"east\",\"dur_ms\":-5,\"ok\":true}\n",
 	       "a JSON record");
 	log_write(LOG_WARN, "net", "odd", LOG_STR("s", STR("a\"b\\c\nd\x01\x7f\xff\xc3\xa9")),
 		  LOG_END);
-	line = str_of(written());
+	line = str_of(pipe_text(pipe_out));
 	is_int(json_parse(&a, line, &v, NULL), ERR_OK, "hostile bytes leave it valid");
 	is_str(json_str(json_get(v, "s")).p, "a\"b\\c\nd\x01\x7f\xef\xbf\xbd\xc3\xa9",
 	       "... and readable");
 	err_set(&err, ERR_TIMEOUT, "no answer");
 	log_write(LOG_ERROR, "net", "failed", LOG_ERR(&err), LOG_END);
-	is_str(strstr(written(), "\"code\""), "\"code\":\"timeout\",\"err\":\"no answer\"}\n",
-	       "an error");
+	is_str(strstr(pipe_text(pipe_out), "\"code\""),
+	       "\"code\":\"timeout\",\"err\":\"no answer\"}\n", "an error");
 	memset(big, 'x', sizeof(big));
 	log_write(LOG_INFO, "net", "long", LOG_STR("a", ((mk_str){big, sizeof(big)})),
 		  LOG_STR("b", ((mk_str){big, sizeof(big)})),
 		  LOG_STR("c", ((mk_str){big, sizeof(big)})),
 		  LOG_STR("d", ((mk_str){big, sizeof(big)})), LOG_INT("e", 1), LOG_END);
-	line = str_of(written());
+	line = str_of(pipe_text(pipe_out));
 	ok(line.n <= 4096 && json_parse(&a, line, &v, NULL) == ERR_OK,
 	   "a long record is one valid line");
 	ok(json_get(v, "c") != NULL && !json_get(v, "d") && json_bool(json_get(v, "cut")),
@@ -75,12 +57,12 @@ static void test_form(int fd)
 	log_set_output(fd, LOG_TEXT);
 	log_write(LOG_INFO, "net", "connected", LOG_STR("cluster", STR("east")),
 		  LOG_STR("why", STR("a b")), LOG_STR("none", STR("")), LOG_INT("n", 5), LOG_END);
-	is_str(written(),
+	is_str(pipe_text(pipe_out),
 	       "03:03:04.678 info  net: connected cluster=east why=\"a b\" none=\"\" n=5\n",
 	       "a readable record");
 	log_set_output(fd, LOG_AUTO);
 	log_write(LOG_INFO, "net", "auto", LOG_END);
-	ok(written()[0] == '{', "a pipe gets JSON");
+	ok(pipe_text(pipe_out)[0] == '{', "a pipe gets JSON");
 }
 
 static void test_levels(void)
@@ -90,20 +72,20 @@ static void test_levels(void)
 	bool room = true;
 
 	log_write(LOG_DEBUG, "net", "hidden", LOG_END);
-	is_str(written(), "", "debug is off");
+	is_str(pipe_text(pipe_out), "", "debug is off");
 	log_set_level("net", LOG_DEBUG);
 	log_write(LOG_DEBUG, "net", "shown", LOG_END);
-	ok(strstr(written(), "shown") != NULL, "on for a module");
+	ok(strstr(pipe_text(pipe_out), "shown") != NULL, "on for a module");
 	log_write(LOG_DEBUG, "other", "hidden", LOG_END);
-	is_str(written(), "", "off for another");
+	is_str(pipe_text(pipe_out), "", "off for another");
 	log_set_level(NULL, LOG_ERROR);
 	log_write(LOG_WARN, "other", "hidden", LOG_END);
-	is_str(written(), "", "the default level");
+	is_str(pipe_text(pipe_out), "", "the default level");
 	log_write(LOG_INFO, "net", "shown", LOG_END);
-	ok(strstr(written(), "shown") != NULL, "a module keeps its own");
+	ok(strstr(pipe_text(pipe_out), "shown") != NULL, "a module keeps its own");
 	log_set_level("net", LOG_OFF);
 	log_write(LOG_ERROR, "net", "hidden", LOG_END);
-	is_str(written(), "", "a module switched off");
+	is_str(pipe_text(pipe_out), "", "a module switched off");
 	ok(log_level_parse(STR("warn"), &level) && level == LOG_WARN, "a level's word");
 	ok(!log_level_parse(STR("WARN"), &level) && level == LOG_WARN, "no level's word");
 	ok(!log_set_level("a-name-that-is-longer-than-it-may-be", LOG_INFO), "too long a name");
@@ -139,7 +121,7 @@ static void test_rate(void)
 	size_t n;
 
 	many(1000);
-	text = written();
+	text = pipe_text(pipe_out);
 	n = lines(text);
 	ok(n >= 20 && n < 100, "a burst is limited");
 	/*
@@ -148,7 +130,7 @@ static void test_rate(void)
 	 */
 	for (int64_t end = clock_mono_ms() + 10000; clock_mono_ms() < end;) {
 		many(1);
-		text = written();
+		text = pipe_text(pipe_out);
 		if (*text != '\0') {
 			break;
 		}
@@ -156,7 +138,7 @@ static void test_rate(void)
 	}
 	ok(strstr(text, "\"dropped\":") != NULL, "the next record tells how many were dropped");
 	log_write(LOG_INFO, "net", "elsewhere", LOG_END);
-	ok(strstr(written(), "elsewhere") != NULL, "another site is not limited");
+	ok(strstr(pipe_text(pipe_out), "elsewhere") != NULL, "another site is not limited");
 }
 
 static void test_full_pipe(int fd)
@@ -177,18 +159,19 @@ static void test_full_pipe(int fd)
 		log_emit(NULL, LOG_INFO, "net", "nobody reads", NULL);
 	}
 	ok(clock_mono_ms() - start < 2000, "a hundred records do not wait for a reader");
-	(void)written();
+	(void)pipe_text(pipe_out);
 	log_emit(NULL, LOG_INFO, "net", "back", NULL);
-	ok(strstr(written(), "\"msg\":\"back\",\"lost\":100}") != NULL, "the loss is told");
+	ok(strstr(pipe_text(pipe_out), "\"msg\":\"back\",\"lost\":100}") != NULL,
+	   "the loss is told");
 	log_last(LOG_ERROR, "daemon", "the end",
 		 (struct log_field[]){LOG_INT("n", INT64_MIN), LOG_END});
-	is_str(written(),
+	is_str(pipe_text(pipe_out),
 	       "{\"ts\":\"2026-01-02T03:03:04.678000Z\",\"level\":\"error\",\"mod\":\"daemon\","
 	       "\"msg\":\"the end\",\"n\":-9223372036854775808}\n",
 	       "last words have the form of any other");
 	log_set_output(fd, LOG_TEXT);
 	log_last(LOG_WARN, "daemon", "the end", NULL);
-	is_str(written(), "03:03:04.678 warn  daemon: the end\n", "as text too");
+	is_str(pipe_text(pipe_out), "03:03:04.678 warn  daemon: the end\n", "as text too");
 	log_set_output(-1, LOG_JSON);
 	log_emit(NULL, LOG_INFO, "net", "nowhere", NULL);
 	ok(true, "a closed descriptor does no harm");

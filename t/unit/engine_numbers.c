@@ -17,16 +17,8 @@ static cluster_id connected;
 static void step(struct world *w)
 {
 	struct op_list out = {.arena = &w->arena};
-	struct arena objects;
-	struct event *ev;
-	size_t n = w->n_q;
 
-	arena_init(&objects, 0);
-	ev = w_events(w, n, &objects);
-	w_engine(w, ev, n, &out);
-	w_drop(w, n);
-	free(ev);
-	arena_done(&objects);
+	w_ask(w, &out);
 	for (size_t i = 0; i < out.n; i++) {
 		if (out.v[i].type == OP_CREATE && out.v[i].kind == KIND_WORKLOAD) {
 			last = out.v[i];

@@ -29,13 +29,6 @@ static void begin(void)
 }
 
 /* A request of which nothing special is to be seen. */
-static bool get(uint64_t token)
-{
-	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
-	return sink_until(&sink_seen[token].ends, 1) && sink_seen[token].end == TRANSPORT_OK &&
-	       sink_seen[token].status == 200;
-}
-
 static bool all_end(uint64_t from, uint64_t to, enum transport_end end)
 {
 	bool good = true;
@@ -49,7 +42,7 @@ static bool all_end(uint64_t from, uint64_t to, enum transport_end end)
 static void test_requests(void)
 {
 	begin();
-	ok(get(1), "HTTP/1.1: a GET is answered");
+	ok(sink_get(1), "HTTP/1.1: a GET is answered");
 	is_str(sink_seen[1].body, "{\"major\":\"1\"}", "with its body");
 	is_int(sink_seen[1].heads, 1, "and one head");
 	sink_send(TRANSPORT_WRITE, "PATCH", "/echo", "{\"a\":1}", 5000, 2);
@@ -68,10 +61,10 @@ static void test_requests(void)
 	is_int(sink_seen[5].retry_after_ms, 3000, "and its Retry-After");
 	is_int(connects(), 1, "all on one connection");
 	sink_server.closes = true;
-	ok(get(6) && get(7) && get(8), "a server that closes after each answer");
+	ok(sink_get(6) && sink_get(7) && sink_get(8), "a server that closes after each answer");
 	sink_server.closes = false;
 	sink_server.ends = true;
-	ok(get(9) && strcmp(sink_seen[9].body, "{\"major\":\"1\"}") == 0,
+	ok(sink_get(9) && strcmp(sink_seen[9].body, "{\"major\":\"1\"}") == 0,
 	   "answers that end with their connection");
 	sink_server.ends = false;
 	sink_stop();
@@ -135,7 +128,7 @@ static void test_many(void)
 		sink_send(TRANSPORT_READ, "GET", "/slow", NULL, 0, i);
 	}
 	sink_until(&hanging, POOL_HTTP1_MAX - 1);
-	ok(get(MANY + 1), "those that hang do not hold up the next one");
+	ok(sink_get(MANY + 1), "those that hang do not hold up the next one");
 	sink_server.hook = NULL;
 	sink_stop();
 }
@@ -145,7 +138,7 @@ static void test_waits_in_vain(void)
 	unsigned before;
 
 	begin();
-	ok(get(1), "one to begin with");
+	ok(sink_get(1), "one to begin with");
 	for (uint64_t i = 2; i < 2 + POOL_HTTP1_MAX; i++) {
 		sink_send(TRANSPORT_READ, "GET", "/hang", NULL, 10000, i);
 	}
@@ -158,7 +151,7 @@ static void test_waits_in_vain(void)
 	is_int(sink_server.echoes, before, "the server did not see it");
 	sink_transport->reset(sink_transport->ctx, 1);
 	ok(all_end(2, 1 + POOL_HTTP1_MAX, TRANSPORT_LOST), "a reset ends all that hang");
-	ok(get(41), "and the cluster stays usable");
+	ok(sink_get(41), "and the cluster stays usable");
 	sink_stop();
 }
 
@@ -190,7 +183,7 @@ static void test_watches(void)
 	}
 	ok(heads, "40 watches at once are answered");
 	is_int(connects(), WATCHES, "on a connection each");
-	ok(get(50), "requests go on beside them");
+	ok(sink_get(50), "requests go on beside them");
 	h2_server_push(&sink_server, "{\"n\":1}\n", false);
 	for (uint64_t i = 1; i <= WATCHES; i++) {
 		events = bytes_come(i, 8) && events;
@@ -231,7 +224,7 @@ static void test_stale(void)
 	unsigned before;
 
 	begin();
-	ok(get(1), "a connection is kept");
+	ok(sink_get(1), "a connection is kept");
 	sink_server.hook = hang_all;
 	asked = 0;
 	sink_send(TRANSPORT_WRITE, "POST", "/echo", "{}", 3000, 2);
@@ -243,7 +236,7 @@ static void test_stale(void)
 	is_int(sink_seen[2].end, TRANSPORT_LOST, "what became of it is not known");
 	is_int(sink_seen[2].code, ERR_UNAVAILABLE, "and its code");
 	sink_server.hook = NULL;
-	ok(get(3), "the next request has another connection");
+	ok(sink_get(3), "the next request has another connection");
 	h2_server_cut(&sink_server);
 	sink_turns(5);
 	before = sink_server.echoes;
@@ -266,7 +259,7 @@ static void test_fence(void)
 	unsigned before;
 
 	begin();
-	ok(get(1), "one to begin with");
+	ok(sink_get(1), "one to begin with");
 	before = sink_server.requests;
 	net_fence_set(&sink_fence, clock_boot_ms() + 60000);
 	for (uint64_t i = 2; i < 2 + POOL_HTTP1_MAX; i++) {
@@ -284,35 +277,10 @@ static void test_fence(void)
 	sink_stop();
 }
 
-/* A write in another's name. */
 static void test_as(void)
 {
-	static const char user[] = "system:serviceaccount:team-a:tenant";
-	struct transport_request r = {.method = "PATCH",
-				      .path = STR("/echo"),
-				      .content_type = "application/json",
-				      .body = STR("{}"),
-				      .as = str_of(user),
-				      .cls = TRANSPORT_WRITE,
-				      .timeout_ms = 5000};
-	static char longest[1024];
-
 	begin();
-	sink_transport->send(sink_transport->ctx, 1, &r, 1, NULL);
-	ok(sink_until(&sink_seen[1].ends, 1), "a write as another user ends");
-	is_str(sink_seen[1].body,
-	       "PATCH|Bearer s3cret|mk/test||{}|system:serviceaccount:team-a:tenant",
-	       "the server is told who that is");
-	sink_send(TRANSPORT_WRITE, "PATCH", "/echo", "{}", 5000, 2);
-	ok(sink_until(&sink_seen[2].ends, 1), "the next one");
-	is_str(sink_seen[2].body, "PATCH|Bearer s3cret|mk/test||{}", "... is our own");
-	r.as = STR("a\r\nX: y");
-	is_int(sink_transport->send(sink_transport->ctx, 1, &r, 3, NULL), ERR_INVALID,
-	       "no line breaks in a user");
-	memset(longest, 'a', sizeof(longest) - 1);
-	r.as = str_of(longest);
-	is_int(sink_transport->send(sink_transport->ctx, 1, &r, 3, NULL), ERR_INVALID,
-	       "a user has an end");
+	sink_test_as();
 	sink_stop();
 }
 
@@ -328,19 +296,19 @@ static void test_switch(void)
 		const char *name = round ? "HTTP/1.1" : "HTTP/2";
 
 		sink_server.http1 = round == 1;
-		ok(get(t), name);
+		ok(sink_get(t), name);
 		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, t + 1);
 		sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, t + 2);
 		sink_send(TRANSPORT_READ, "GET", "/hang", NULL, 0, t + 3);
 		ok(sink_until(&sink_seen[t + 1].heads, 1) && sink_until(&sink_seen[t + 2].heads, 1),
 		   "watches");
-		ok(get(t + 4), "a request beside one that hangs");
+		ok(sink_get(t + 4), "a request beside one that hangs");
 		sink_transport->cancel(sink_transport->ctx, 1, t + 3);
 		h2_server_cut(&sink_server);
 		ok(all_end(t + 1, t + 2, TRANSPORT_LOST), "the server restarts");
 	}
 	sink_server.http1 = false;
-	ok(get(1), "HTTP/2 again");
+	ok(sink_get(1), "HTTP/2 again");
 	before = connects();
 	for (uint64_t i = 2; i < 10; i++) {
 		sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, i);

@@ -27,24 +27,6 @@ static void begin(void)
 	net_fence_set(&sink_fence, INT64_MAX);
 }
 
-static bool get(uint64_t token)
-{
-	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
-	return sink_until(&sink_seen[token].ends, 1) && sink_seen[token].end == TRANSPORT_OK &&
-	       sink_seen[token].status == 200;
-}
-
-static void get_list(const char *path, uint64_t token)
-{
-	struct transport_request r = {.method = "GET",
-				      .path = str_of(path),
-				      .cls = TRANSPORT_READ,
-				      .timeout_ms = 60000,
-				      .gzip = true};
-
-	sink_transport->send(sink_transport->ctx, 1, &r, token, NULL);
-}
-
 static bool watch(uint64_t token)
 {
 	sink_send(TRANSPORT_WATCH, "GET", "/watch", NULL, 0, token);
@@ -105,7 +87,7 @@ static void test_goaway(void)
 	is_int(sink_seen[1].ends + sink_seen[2].ends, 0, "what it does not leave out goes on");
 	h2_server_push(&sink_server, "{}\n", false);
 	ok(bytes_come(1, 3), "a watch on the old connection has its events");
-	ok(get(4) && connects() == 2, "the next request is on the new one");
+	ok(sink_get(4) && connects() == 2, "the next request is on the new one");
 	buf_printf(&held->out, "late");
 	h2_reply(held, "200");
 	h2_conn_flush(held->conn);
@@ -162,7 +144,7 @@ static void test_reset_streams(void)
 	   "in Go's words");
 	is_int(asked, 1, "and it is not sent again");
 	sink_server.hook = NULL;
-	ok(get(4) && connects() == 1, "the connection has stayed");
+	ok(sink_get(4) && connects() == 1, "the connection has stayed");
 	sink_stop();
 }
 
@@ -202,7 +184,7 @@ static void test_most_streams(void)
 
 	sink_server.max_streams = MOST;
 	begin();
-	ok(get(40), "a server that allows two streams");
+	ok(sink_get(40), "a server that allows two streams");
 	sink_server.hook = hold;
 	hanging = most_hanging = 0;
 	for (uint64_t i = 1; i <= MANY; i++) {
@@ -223,7 +205,7 @@ static void test_most_streams(void)
 	is_int(most_hanging, MOST, "never more than two at once");
 	is_int(connects(), 1, "on one connection");
 	ok(watch(50) && watch(51), "watches take all streams");
-	ok(get(52), "a request goes on, on another connection");
+	ok(sink_get(52), "a request goes on, on another connection");
 	is_int(connects(), 2, "of which there is one more");
 	sink_server.hook = NULL;
 	sink_server.max_streams = 0;
@@ -235,18 +217,18 @@ static void test_lists(void)
 	begin();
 	ok(watch(1), "a watch");
 	sink_server.big = 20u << 20;
-	get_list("/big", 2);
+	sink_get_list("/big", 2);
 	h2_server_push(&sink_server, "{}\n", false);
 	ok(bytes_come(1, 3), "an event");
 	ok(sink_seen[2].ends == 0, "does not wait for a list");
 	ok(sink_until(&sink_seen[2].ends, 1) && sink_seen[2].end == TRANSPORT_OK, "which comes");
 	is_int((int)sink_seen[2].bytes, 20 << 20, "whole");
 	is_int(connects(), 2, "on a connection of its own");
-	get_list("/zipped", 3);
+	sink_get_list("/zipped", 3);
 	ok(sink_until(&sink_seen[3].ends, 1) && sink_seen[3].end == TRANSPORT_OK,
 	   "a compressed list");
 	is_int((int)sink_seen[3].bytes, 100000, "is unpacked");
-	get_list("/zipped-half", 4);
+	sink_get_list("/zipped-half", 4);
 	sink_until(&sink_seen[4].ends, 1);
 	is_int(sink_seen[4].end, TRANSPORT_LOST, "one that is cut is not whole");
 	is_int(connects(), 2, "all on the same one");
@@ -264,13 +246,13 @@ static void test_certificate(void)
 	e.key_pem = str_of(sink_server.key_pem);
 	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), ERR_OK,
 	       "another certificate");
-	ok(get(2), "a request");
+	ok(sink_get(2), "a request");
 	is_int(connects(), 2, "shows it on a new connection");
 	h2_server_push(&sink_server, "{}\n", false);
 	ok(bytes_come(1, 3), "while the watch goes on");
 	is_int(sink_transport->renew(sink_transport->ctx, 1, &e, NULL), ERR_OK,
 	       "the same certificate");
-	ok(get(3) && connects() == 2, "needs no connection");
+	ok(sink_get(3) && connects() == 2, "needs no connection");
 	sink_stop();
 }
 
@@ -301,19 +283,19 @@ static void test_silence(void)
 	ok(strstr(sink_seen[1].text, "http2: client connection lost") != NULL, "in Go's words");
 	sink_server.freeze = false;
 	sink_options.ping_after_ms = sink_options.ping_wait_ms = 0;
-	ok(get(2), "the next request has another connection");
+	ok(sink_get(2), "the next request has another connection");
 	sink_stop();
 	sink_options.idle_ms = 50;
 	sink_options.ping_after_ms = 50;
 	begin();
-	ok(get(1), "a request");
+	ok(sink_get(1), "a request");
 	sink_options.idle_ms = sink_options.ping_after_ms = 0;
 	for (int64_t end = clock_mono_ms() + SINK_PATIENCE_MS;
 	     stats().sockets > 0 && clock_mono_ms() < end;) {
 		loop_turn(sink_loop, 20);
 	}
 	is_int(stats().sockets, 0, "a connection that is not used is closed");
-	ok(get(2), "and made again");
+	ok(sink_get(2), "and made again");
 	sink_stop();
 }
 
@@ -331,7 +313,7 @@ static void test_rest(void)
 	sink_options.ping_after_ms = 50;
 	sink_options.ping_wait_ms = 5000;
 	begin();
-	ok(get(1), "a request");
+	ok(sink_get(1), "a request");
 	pass(20); /* what is to be said of the settings */
 	writes = stats().writes;
 	pass(300);
@@ -347,7 +329,7 @@ static void test_rest(void)
 	sink_stop();
 	sink_options.idle_ms = 6000;
 	begin();
-	ok(get(1), "a request");
+	ok(sink_get(1), "a request");
 	sink_transport->send(sink_transport->ctx, 1,
 			     &(struct transport_request){.method = "GET",
 							 .path = STR("/version"),
@@ -362,7 +344,7 @@ static void test_rest(void)
 		loop_turn(sink_loop, 20);
 	}
 	is_int(stats().sockets, 1, "that of the list is closed first");
-	ok(get(3), "the other one is there");
+	ok(sink_get(3), "the other one is there");
 	is_int(connects(), 2, "still");
 	sink_options.idle_ms = 0;
 	sink_stop();
@@ -403,7 +385,7 @@ static void test_addresses(void)
 	e.host = STR("api.test");
 	sink_open(&e, NULL);
 	t0 = clock_mono_ms();
-	ok(get(1), "beside an address that does not answer the next one is tried");
+	ok(sink_get(1), "beside an address that does not answer the next one is tried");
 	ok(clock_mono_ms() - t0 < 5000, "soon");
 	is_int(connects(), 2, "both");
 	is_int(stats().sockets, 1, "and the first is given up");
@@ -437,7 +419,7 @@ static void test_fence_in_body(void)
 	memset(body, 'b', BODY);
 	body[BODY] = '\0';
 	begin();
-	ok(get(1), "one to begin with");
+	ok(sink_get(1), "one to begin with");
 	before = sink_server.echoes;
 	sink_send(TRANSPORT_WRITE, "POST", "/echo", body, 20000, 2);
 	end = clock_mono_ms() + SINK_PATIENCE_MS;
@@ -450,7 +432,7 @@ static void test_fence_in_body(void)
 	ok(sink_until(&sink_seen[2].ends, 1), "the fence falls: the write ends");
 	is_int(sink_seen[2].end, TRANSPORT_NOT_SENT, "as one that was not sent");
 	is_int(sink_seen[2].code, ERR_FENCED, "fenced");
-	ok(get(3) && connects() == 1, "the connection has stayed");
+	ok(sink_get(3) && connects() == 1, "the connection has stayed");
 	is_int(sink_server.echoes, before, "the server has not executed it");
 	net_fence_set(&sink_fence, INT64_MAX);
 	sink_send(TRANSPORT_WRITE, "POST", "/echo", body, 20000, 4);
@@ -472,14 +454,14 @@ static void test_head_flood(void)
 	begin();
 	sink_server.hook = long_head;
 	asked = 0;
-	ok(get(1), "a head of 50 KiB is taken");
+	ok(sink_get(1), "a head of 50 KiB is taken");
 	asked = 1;
 	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 2);
 	sink_until(&sink_seen[2].ends, 1);
 	is_int(sink_seen[2].code, ERR_TOO_BIG, "one of 100 KiB is not");
 	is_int(sink_seen[2].heads, 0, "nothing of it is told");
 	sink_server.hook = NULL;
-	ok(get(3) && connects() == 1, "the connection has stayed");
+	ok(sink_get(3) && connects() == 1, "the connection has stayed");
 	sink_stop();
 }
 
@@ -490,11 +472,11 @@ static void test_system_calls(void)
 	bool all = true;
 
 	begin();
-	get(1);
+	sink_get(1);
 	sink_turns(3);
 	before = stats();
 	for (uint64_t i = 10; i < 30; i++) {
-		all = get(i) && all;
+		all = sink_get(i) && all;
 	}
 	calls = stats().reads + stats().writes - before.reads - before.writes;
 	ok(all && calls <= 60, "one after the other: a write and a read or two for each");

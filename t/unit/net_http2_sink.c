@@ -5,24 +5,6 @@
 #include "core/base/alloc.h"
 #include "t/lib/net_sink.h"
 
-static bool get(uint64_t token)
-{
-	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, token);
-	return sink_until(&sink_seen[token].ends, 1) && sink_seen[token].end == TRANSPORT_OK &&
-	       sink_seen[token].status == 200;
-}
-
-static void get_list(const char *path, uint64_t token)
-{
-	struct transport_request r = {.method = "GET",
-				      .path = str_of(path),
-				      .cls = TRANSPORT_READ,
-				      .timeout_ms = 20000,
-				      .gzip = true};
-
-	sink_transport->send(sink_transport->ctx, 1, &r, token, NULL);
-}
-
 /* --- what a sink may do ----------------------------------------------------------------------- */
 
 static const char *act_at;
@@ -190,13 +172,13 @@ static void test_starved(void)
 		sink_open(&e, NULL);
 		alloc_fail_after(n);
 		sent = sink_send(TRANSPORT_WRITE, "POST", "/version", "{}", 3000, 1) == ERR_OK;
-		get_list("/zipped", 2);
+		sink_get_list("/zipped", 2);
 		for (int i = 0; i < 40 && sink_seen[1].ends + sink_seen[2].ends < 2 && sent; i++) {
 			loop_turn(sink_loop, 5);
 		}
 		through = alloc_fail_after(0) < n;
 		ended = !sent || sink_until(&sink_seen[1].ends, 1);
-		well = get(3);
+		well = sink_get(3);
 		sink_stop();
 		sink_turns(1);
 	}

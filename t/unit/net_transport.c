@@ -50,39 +50,15 @@ static void test_requests(void)
 	is_int(sink_nested, 0, "no callback inside a call");
 }
 
-/* A write in another's name. */
 static void test_as(void)
 {
 	struct endpoint e = sink_endpoint();
-	static const char user[] = "system:serviceaccount:team-a:tenant";
-	struct transport_request r = {.method = "PATCH",
-				      .path = STR("/echo"),
-				      .content_type = "application/json",
-				      .body = STR("{}"),
-				      .as = str_of(user),
-				      .cls = TRANSPORT_WRITE,
-				      .timeout_ms = 5000};
-	static char longest[1024];
 
 	sink_start();
 	e.token = STR("s3cret");
 	is_int(sink_open(&e, NULL), ERR_OK, "open");
 	net_fence_set(&sink_fence, INT64_MAX);
-	sink_transport->send(sink_transport->ctx, 1, &r, 1, NULL);
-	ok(sink_until(&sink_seen[1].ends, 1), "a write as another user ends");
-	is_str(sink_seen[1].body,
-	       "PATCH|Bearer s3cret|mk/test||{}|system:serviceaccount:team-a:tenant",
-	       "the server is told who that is");
-	sink_send(TRANSPORT_WRITE, "PATCH", "/echo", "{}", 5000, 2);
-	ok(sink_until(&sink_seen[2].ends, 1), "the next one");
-	is_str(sink_seen[2].body, "PATCH|Bearer s3cret|mk/test||{}", "... is our own");
-	r.as = STR("a\r\nX: y");
-	is_int(sink_transport->send(sink_transport->ctx, 1, &r, 3, NULL), ERR_INVALID,
-	       "no line breaks in a user");
-	memset(longest, 'a', sizeof(longest) - 1);
-	r.as = str_of(longest);
-	is_int(sink_transport->send(sink_transport->ctx, 1, &r, 3, NULL), ERR_INVALID,
-	       "a user has an end");
+	sink_test_as();
 	sink_stop();
 }
 

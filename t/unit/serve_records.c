@@ -3,9 +3,9 @@
  * What the log says of decisions, refused writes, rights that are missing and links: one record
  * each, with the same keys, and what to do.
  */
+#include "t/lib/pipe_text.h"
 #include "t/lib/tap.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
@@ -19,28 +19,9 @@ static struct kinds kinds;
 static struct records r = {.fleet = &fleet, .kinds = &kinds};
 static struct arena a;
 
-/* What was logged since the last call, without the times. */
-static const char *logged(void)
-{
-	static char text[64 * 1024];
-	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
-	size_t n = 0;
-
-	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
-		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
-
-		if (k <= 0) {
-			break;
-		}
-		n += (size_t)k;
-	}
-	text[n] = '\0';
-	return text;
-}
-
 static void says(const char *words, const char *name)
 {
-	const char *text = logged();
+	const char *text = pipe_text(pipe_out);
 
 	ok(strstr(text, words) != NULL, name);
 	if (!strstr(text, words)) {
@@ -95,14 +76,14 @@ static void decisions(void)
 	decides("rejected_no_adapter", "{}", "", "No multikueue adapter found");
 	says("\"cluster\":\"\",\"rule\":\"rejected_no_adapter\"", "a rejection: no cluster");
 	decides("nominate", "{}", "", "");
-	is_str(logged(), "", "what decides nothing yet is not told");
+	is_str(pipe_text(pipe_out), "", "what decides nothing yet is not told");
 	log_set_level("decision", LOG_OFF);
 	decides("win",
 		"{\"status\":{\"clusterName\":\"west\",\"admissionChecks\":[{\"message\":"
 		"\"admitted\",\"state\":\"Ready\"}]}}",
 		"east", "admitted");
 	log_set_level("decision", LOG_INFO);
-	is_str(logged(), "", "a log that is switched off has none");
+	is_str(pipe_text(pipe_out), "", "a log that is switched off has none");
 	kept("/items/3/before/cluster east", "... but the ring: the cluster before");
 	kept("/items/3/after/cluster west", "... and after");
 	kept("/items/3/after/state Ready", "... the state of the check");
@@ -111,7 +92,8 @@ static void decisions(void)
 	for (int i = 0; i < 100; i++) {
 		decides("win", "{}", "west", "");
 	}
-	ok(!strstr(logged(), "dropped"), "no decision is left out, however many there are");
+	ok(!strstr(pipe_text(pipe_out), "dropped"),
+	   "no decision is left out, however many there are");
 }
 
 static void refused(uint16_t kind, int http, enum mk_code code, const char *verb, const char *sub,
@@ -162,7 +144,7 @@ static void rights(void)
 	refused(KIND_SECRET, 422, ERR_INVALID, "create", "", "no");
 	says("\"object\":\"team/train\"", "of another kind: the object");
 	refused(KIND_WORKLOAD, 409, ERR_CONFLICT, "patch", "", "conflict");
-	is_str(logged(), "", "a conflict is none");
+	is_str(pipe_text(pipe_out), "", "a conflict is none");
 	kept("/items/104/cluster west", "a refused write is kept with its cluster");
 	kept("/items/104/workload/name train", "... the Workload");
 	kept("/items/104/rule clone_create", "... and the rule");

@@ -3,6 +3,7 @@
  * Reviews cost the Lease nothing: they are answered while the main loop stands still, and a flood
  * of the largest hostile ones leaves its heartbeat alone, and the Lease renewed.
  */
+#include "t/lib/admit_tell.h"
 #include "t/lib/tap.h"
 
 #include <arpa/inet.h>
@@ -150,20 +151,6 @@ static void make_hostile(void)
 
 /* --- the server ------------------------------------------------------------------------------- */
 
-static void tell(enum event_type type, uint16_t kind, const char *ns, const char *name,
-		 const char *text)
-{
-	struct arena a;
-	struct json *obj = NULL;
-	struct event ev = {.type = type, .kind = kind, .ns = str_of(ns), .name = str_of(name)};
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(text), &obj, NULL);
-	ev.obj = obj;
-	admit_queues_event(queues, &ev);
-	arena_done(&a);
-}
-
 static bool begin(void)
 {
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_CHECK};
@@ -176,13 +163,15 @@ static bool begin(void)
 	bool change, done;
 
 	queues = admit_queues_new();
-	tell(EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "far", "{\"spec\":{\"clusterQueue\":\"cq\"}}");
-	tell(EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "cq",
-	     "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}}}");
-	tell(EV_OBSERVED, KIND_CHECK, "", "mk",
-	     "{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "far",
+		   "{\"spec\":{\"clusterQueue\":\"cq\"}}");
+	admit_tell(queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "cq",
+		   "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]"
+		   "}}}");
+	admit_tell(queues, EV_OBSERVED, KIND_CHECK, "", "mk",
+		   "{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
 	for (size_t i = 0; i < 3; i++) {
-		tell(EV_LIST_END, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_END, kinds[i], "", "", "{}");
 	}
 	arena_init(&a, 0);
 	tls = tls_serve_new(&to, NULL);
@@ -317,10 +306,10 @@ static void test_apart(SSL_CTX *ctx)
 	       "a review is answered while the main loop stands still");
 	ok(strstr(out, "\"patch\":"), "with its patch");
 	is_int(post(ctx, "{", 1, out), 400, "half of one is refused");
-	tell(EV_UNSERVED, KIND_CHECK, "", "", "{}");
+	admit_tell(queues, EV_UNSERVED, KIND_CHECK, "", "", "{}");
 	is_int(post(ctx, JOB "}}}}", strlen(JOB "}}}}"), out), 503,
 	       "what the main loop learns counts at once");
-	tell(EV_FRESH, KIND_CHECK, "", "", "{}");
+	admit_tell(queues, EV_FRESH, KIND_CHECK, "", "", "{}");
 	is_int(post(ctx, hostile, hostile_n, out), 200, "5 MiB of small values are read");
 }
 

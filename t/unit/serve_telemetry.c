@@ -3,9 +3,9 @@
  * What the log says of kinds that a cluster does not serve: once, and as a warning
  * only when a workload needs them.
  */
+#include "t/lib/pipe_text.h"
 #include "t/lib/tap.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
@@ -20,29 +20,10 @@ static int pipe_out;
 static struct telemetry *t;
 static struct manager_observer o;
 
-/* What was logged since the last call. */
-static const char *logged(void)
-{
-	static char text[64 * 1024];
-	struct pollfd pfd = {.fd = pipe_out, .events = POLLIN};
-	size_t n = 0;
-
-	while (n < sizeof(text) - 1 && poll(&pfd, 1, 0) == 1) {
-		ssize_t k = read(pipe_out, text + n, sizeof(text) - 1 - n);
-
-		if (k <= 0) {
-			break;
-		}
-		n += (size_t)k;
-	}
-	text[n] = '\0';
-	return text;
-}
-
 /* How many records of 'level' were written since the last call; others are none of its business. */
 static int said(const char *level)
 {
-	const char *text = logged();
+	const char *text = pipe_text(pipe_out);
 	char want[64];
 	int found = 0;
 
@@ -249,13 +230,13 @@ static void events(void)
 	const char *text;
 
 	an_event("Warning");
-	text = logged();
+	text = pipe_text(pipe_out);
 	ok(strstr(text, "\"level\":\"info\"") && strstr(text, "\"kind\":\"Workload\"") &&
 		   strstr(text, "\"ns\":\"ns\"") && strstr(text, "\"name\":\"wl\"") &&
 		   strstr(text, "worker cluster w1 refused the Workload"),
 	   "what an Event warns of is logged, too");
 	an_event("Normal");
-	ok(!strstr(logged(), "refused"), "what goes well is not");
+	ok(!strstr(pipe_text(pipe_out), "refused"), "what goes well is not");
 }
 
 /* A sample's value as text; "" = no such row. */

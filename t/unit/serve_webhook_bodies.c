@@ -3,6 +3,7 @@
  * What is written to the objects of admission: the table of queues, the
  * trust of the webhooks, the Secret.
  */
+#include "t/lib/admit_tell.h"
 #include "t/lib/parse_json.h"
 #include "t/lib/tap.h"
 
@@ -11,17 +12,6 @@
 static struct arena arena;
 static struct admit_queues *queues;
 
-static void observe(uint16_t kind, const char *ns, const char *name, const char *text)
-{
-	struct event ev = {.type = EV_OBSERVED,
-			   .kind = kind,
-			   .ns = str_of(ns),
-			   .name = str_of(name),
-			   .obj = parse_json(&arena, text)};
-
-	admit_queues_event(queues, &ev);
-}
-
 static void test_table(void)
 {
 	const char *local = "{\"spec\":{\"clusterQueue\":\"cq\"}}";
@@ -29,14 +19,15 @@ static void test_table(void)
 	size_t rounds = 0;
 	struct json *map = parse_json(&arena, "{\"metadata\":{\"resourceVersion\":\"7\"}}");
 
-	observe(KIND_CHECK, "", "mk",
-		"{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
-	observe(KIND_CLUSTER_QUEUE, "", "cq",
+	admit_tell(queues, EV_OBSERVED, KIND_CHECK, "", "mk",
+		   "{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
+	admit_tell(
+		queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "cq",
 		"{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}}"
 		"}");
 	ok(!webhook_bodies_table(&arena, queues, map), "no queues, no data: nothing is written");
-	observe(KIND_LOCAL_QUEUE, "b", "y", local);
-	observe(KIND_LOCAL_QUEUE, "a", "x.z", local);
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "b", "y", local);
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "a", "x.z", local);
 	body = webhook_bodies_table(&arena, queues, map);
 	is_str(json_write(&arena, body).p,
 	       "{\"metadata\":{\"name\":\"multikueue-queues\",\"resourceVersion\":\"7\"},\"data\":{"
@@ -57,7 +48,7 @@ static void test_table(void)
 		char name[16];
 
 		snprintf(name, sizeof(name), "q%d", i);
-		observe(KIND_LOCAL_QUEUE, "many", name, local);
+		admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "many", name, local);
 	}
 	body = webhook_bodies_table(&arena, queues, map);
 	while (body && rounds < 10) {

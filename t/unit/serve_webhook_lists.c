@@ -3,6 +3,7 @@
  * Lists that admission asks for: after a lack of memory the API server is asked for them anew, and
  * a counter shows namespaces that have too many queues.
  */
+#include "t/lib/admit_tell.h"
 #include "t/lib/kube_fake.h"
 
 #include "core/admit/locals.h"
@@ -13,20 +14,6 @@ static struct fake f;
 static struct admit_queues *queues;
 static struct webhook_lists lists;
 
-static void tell(enum event_type type, uint16_t kind, const char *ns, const char *name,
-		 const char *text)
-{
-	struct arena a;
-	struct json *obj = NULL;
-	struct event ev = {.type = type, .kind = kind, .ns = str_of(ns), .name = str_of(name)};
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(text), &obj, NULL);
-	ev.obj = obj;
-	admit_queues_event(queues, &ev);
-	arena_done(&a);
-}
-
 #define LOCAL "{\"spec\":{\"clusterQueue\":\"cq\"}}"
 
 static void begin(void)
@@ -36,8 +23,8 @@ static void begin(void)
 
 	queues = admit_queues_new();
 	for (size_t i = 0; i < 4; i++) {
-		tell(EV_LIST_BEGIN, kinds[i], "", "", "{}");
-		tell(EV_LIST_END, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_BEGIN, kinds[i], "", "", "{}");
+		admit_tell(queues, EV_LIST_END, kinds[i], "", "", "{}");
 	}
 	fake_init(&f, 7);
 	fake_manager(&f);
@@ -105,13 +92,13 @@ static void test_memory(void)
 	       "observed 0 AdmissionCheck mk uid=u-mk rv=501 via=list\n"
 	       "list_end 0 AdmissionCheck rv=600\n",
 	       "it comes");
-	tell(EV_LIST_BEGIN, KIND_CHECK, "", "", "{}");
-	tell(EV_LIST_END, KIND_CHECK, "", "", "{}");
+	admit_tell(queues, EV_LIST_BEGIN, KIND_CHECK, "", "", "{}");
+	admit_tell(queues, EV_LIST_END, KIND_CHECK, "", "", "{}");
 	ok(admit_queues_ready(queues) && !asks_after(1000), "reviews are answered again");
 	lose_one();
 	ok(!asks_after(0), "soon after, the next one waits its turn");
-	tell(EV_LIST_BEGIN, KIND_CHECK, "", "", "{}");
-	tell(EV_LIST_END, KIND_CHECK, "", "", "{}");
+	admit_tell(queues, EV_LIST_BEGIN, KIND_CHECK, "", "", "{}");
+	admit_tell(queues, EV_LIST_END, KIND_CHECK, "", "", "{}");
 	(void)asks_after(1200000);
 	lose_one();
 	ok(asks_after(0), "after a calm time it is at once");
@@ -131,11 +118,11 @@ static void test_over(void)
 	begin();
 	for (int i = 0; i <= LOCALS_SPACE_MAX; i++) {
 		snprintf(name, sizeof(name), "q%d", i);
-		tell(EV_OBSERVED, KIND_LOCAL_QUEUE, "greedy", name, LOCAL);
+		admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "greedy", name, LOCAL);
 	}
 	is_int(over(), 1, "a namespace with too many LocalQueues is counted");
-	tell(EV_LIST_BEGIN, KIND_LOCAL_QUEUE, "", "", "{}");
-	tell(EV_LIST_END, KIND_LOCAL_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_LIST_BEGIN, KIND_LOCAL_QUEUE, "", "", "{}");
+	admit_tell(queues, EV_LIST_END, KIND_LOCAL_QUEUE, "", "", "{}");
 	is_int(over(), 0, "until it has fewer");
 	finish();
 }

@@ -3,6 +3,7 @@
  * The objects of admission: when they are read and written, and that what fails is
  * tried again, but not in a loop.
  */
+#include "t/lib/admit_tell.h"
 #include "t/lib/kube_fake.h"
 
 #include "core/serve/webhook_bodies.h"
@@ -44,31 +45,19 @@ static bool asked(const char *call)
 	return fake_find(&f, 0, call) != NULL;
 }
 
-static void observe(uint16_t kind, const char *ns, const char *name, const char *text)
-{
-	struct arena a;
-	struct json *obj = NULL;
-	struct event ev = {
-		.type = EV_OBSERVED, .kind = kind, .ns = str_of(ns), .name = str_of(name)};
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(text), &obj, NULL);
-	ev.obj = obj;
-	admit_queues_event(queues, &ev);
-	arena_done(&a);
-}
-
 /* One queue that leads away. */
 static void fill(void)
 {
 	static const uint16_t kinds[] = {KIND_LOCAL_QUEUE, KIND_CLUSTER_QUEUE, KIND_CHECK};
 
-	observe(KIND_LOCAL_QUEUE, "ns", "far", "{\"spec\":{\"clusterQueue\":\"far\"}}");
-	observe(KIND_CLUSTER_QUEUE, "", "far",
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "far",
+		   "{\"spec\":{\"clusterQueue\":\"far\"}}");
+	admit_tell(
+		queues, EV_OBSERVED, KIND_CLUSTER_QUEUE, "", "far",
 		"{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}}"
 		"}");
-	observe(KIND_CHECK, "", "mk",
-		"{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
+	admit_tell(queues, EV_OBSERVED, KIND_CHECK, "", "mk",
+		   "{\"spec\":{\"controllerName\":\"kueue.x-k8s.io/multikueue\"}}");
 	for (size_t i = 0; i < 3; i++) {
 		admit_queues_event(queues, &(struct event){.type = EV_LIST_END, .kind = kinds[i]});
 	}
@@ -126,7 +115,8 @@ static void test_table(void)
 	run(true);
 	fake_answer(&f, 0, "GET " MAP, 200, FULL);
 	is_int(waits(), 60000, "as it should be: a look every minute");
-	observe(KIND_LOCAL_QUEUE, "ns", "more", "{\"spec\":{\"clusterQueue\":\"far\"}}");
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "more",
+		   "{\"spec\":{\"clusterQueue\":\"far\"}}");
 	is_int(waits(), 1000, "a new queue is written within a second");
 	later(1000);
 	run(true);
@@ -163,7 +153,8 @@ static void test_table_refused(void)
 	run(true);
 	fake_answer(&f, 0, "GET " MAP, 200, FULL);
 	later(60000);
-	observe(KIND_LOCAL_QUEUE, "ns", "another", "{\"spec\":{\"clusterQueue\":\"far\"}}");
+	admit_tell(queues, EV_OBSERVED, KIND_LOCAL_QUEUE, "ns", "another",
+		   "{\"spec\":{\"clusterQueue\":\"far\"}}");
 	f.send_code = ERR_NO_MEMORY;
 	run(true);
 	is_int(waits(), 5000, "a request that could not be sent waits");
