@@ -76,10 +76,10 @@ void users_init(struct sim *s)
 	}
 }
 
-/* Has a job of that name, of whichever manager, one server only at times? */
-static bool is_elsewhere(const struct sim *s, const char *name)
+/* Has a job of that name, of whichever manager, few servers only, at times? */
+static bool has_few_servers(const struct sim *s, const char *name)
 {
-	bool any = false;
+	bool any = s->selects; /* w1 has no quota, and each manager's users plant one */
 
 	for (size_t i = 0; i < s->n_users; i++) {
 		any |= s->user[i].elsewhere && strcmp(s->user[i].name, name) == 0;
@@ -92,7 +92,7 @@ void users_clear_later(struct sim *s)
 	for (size_t i = 0; i < s->n_users; i++) {
 		if ((s->user[i].kind == USER_FOREIGN_JOB ||
 		     s->user[i].kind == USER_FOREIGN_WORKLOAD) &&
-		    is_elsewhere(s, s->user[i].name)) {
+		    has_few_servers(s, s->user[i].name)) {
 			turn_at(s, i, TURN_CLEAR, FAULTS_END_MS);
 		}
 	}
