@@ -74,24 +74,23 @@ void users_init(struct sim *s)
 	}
 }
 
-/* May another user have an object of its job's name on a worker? */
-static bool is_in_the_way(const struct sim *s, const struct user *u)
+/* Has a job of that name, of whichever manager, few servers only, at times? */
+static bool has_few_servers(const struct sim *s, const char *name)
 {
-	for (size_t i = 0; i < s->n_users; i++) {
-		const struct user *other = &s->user[i];
+	bool any = s->selects; /* w1 has no quota, and each manager's users plant one */
 
-		if (strcmp(other->name, u->name) == 0 &&
-		    (other->kind == USER_FOREIGN_JOB || other->kind == USER_FOREIGN_WORKLOAD)) {
-			return true;
-		}
+	for (size_t i = 0; i < s->n_users; i++) {
+		any |= s->user[i].elsewhere && strcmp(s->user[i].name, name) == 0;
 	}
-	return false;
+	return any;
 }
 
 void users_clear_later(struct sim *s)
 {
 	for (size_t i = 0; i < s->n_users; i++) {
-		if (s->user[i].elsewhere && is_in_the_way(s, &s->user[i])) {
+		if ((s->user[i].kind == USER_FOREIGN_JOB ||
+		     s->user[i].kind == USER_FOREIGN_WORKLOAD) &&
+		    has_few_servers(s, s->user[i].name)) {
 			turn_at(s, i, TURN_CLEAR, FAULTS_END_MS);
 		}
 	}

@@ -19,6 +19,7 @@ static void selector_draw(struct sim *s, struct fault *f, struct rng *r)
 	(void)f;
 	if (rng_chance(r, 3, 4)) {
 		plane_set_quota(&s->plane[1], 0);
+		users_clear_later(s);
 	}
 }
 
