@@ -335,6 +335,32 @@ static void winner_is_down(void)
 	w_free(w);
 }
 
+/*
+ * The same for a process that never had the winner's connection, and so cannot know which server it
+ * leads to: when the winner counts as lost, an end that another cluster shows counts.
+ */
+static void ended_by_a_name_unknown(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	alias(w, 3, 2);
+	config(w, "[\"w1\",\"w2\",\"w3\"]");
+	wl = running_job(w);
+	w_stop(w);
+	w->stay_down[w->links[2]] = true;
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_start(w);
+	w_link(w, w->links[2], LINK_DOWN);
+	w_later(w, 1800 * 1000);
+	is_str(check_state(w, wl), "Ready", "lost, and known to have ended: no Retry");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL, "... it is finished");
+	w_free(w);
+}
+
 /* Its kubeconfig leads elsewhere now: another server is no other name. */
 static void parted(void)
 {
@@ -371,6 +397,7 @@ int main(void)
 	ended_under_other_name(true);
 	one_view_is_old();
 	winner_is_down();
+	ended_by_a_name_unknown();
 	parted();
 	return done_testing();
 }

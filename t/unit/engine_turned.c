@@ -3,7 +3,7 @@
  * A store that went back: versions that are lower than what was seen, in an epoch that kube knows
  * of, or found out by what a list or a get says.
  */
-#include "core/engine/store/store.h"
+#include "core/engine/state.h"
 #include "t/lib/engine_world.h"
 
 /*
@@ -257,6 +257,38 @@ static void local_is_back(void)
 	w_free(w);
 }
 
+/*
+ * A Workload is deleted while a write to it is in doubt, and the manager is restored to a time
+ * before: in the new epoch that object is there again.
+ */
+static void back_while_in_doubt(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	char *text = w_dup(str_of(wl->text));
+	uint64_t last = wl->rv, number;
+
+	ok(str_u64(str_sub(str_of(wl->uid), 4, 32), &number), "uids are numbers");
+	w_settle(w);
+	w_del(w, wl);
+	w_later(w, 20000);
+	is_int((long long)objects_on(w, 1), 0, "its Workload is gone: so are the clones");
+	store_touch(&w->e->store, manager_table(w->e, KIND_WORKLOAD), STR("ns"), STR("wl-j"),
+		    w->now)
+		->unknown = true;
+	w->turns[0]++;
+	w->uid = number - 1;
+	put_back(w, 0, KIND_WORKLOAD, text, last);
+	for (uint16_t kind = 0; kind <= JOB; kind++) {
+		w_list(w, 0, kind);
+	}
+	w_take(w);
+	w_later(w, 120000);
+	ok(strstr(w_take(w), "create 1 Workload wl-j") != NULL, "it is back: dispatched anew");
+	free(text);
+	w_free(w);
+}
+
 /* A new epoch begins on w2, whose lists by our label are empty. */
 static void lists_nothing(struct world *w)
 {
@@ -337,6 +369,7 @@ int main(void)
 	not_sure(EV_BEHIND);
 	not_sure(EV_STALE);
 	local_is_back();
+	back_while_in_doubt();
 	not_ours_and_old();
 	theirs_where_ours_was();
 	return done_testing();

@@ -409,11 +409,7 @@ static bool may_have_won(struct pass *p)
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
 
-/*
- * A copy of an earlier round, on a cluster that was lost then, has ended. Its end counts, and the
- * job does not run again.
- */
-static struct clone *ended_copy(struct pass *p)
+struct clone *race_ended_copy(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
 		const struct record *job = twin_record(p, k);
@@ -435,7 +431,7 @@ void race_pass(struct pass *p)
 	if (may_have_won(p)) {
 		return;
 	}
-	best = ended_copy(p);
+	best = race_ended_copy(p);
 	if (best) {
 		finish_local(p, best);
 		return;

@@ -31,12 +31,21 @@ enum {
 };
 
 /*
- * Retry, when the winner's clone or job could not be seen since 'since' for workerLostTimeout.
- * INT64_MAX: it will be seen soon, and that queues the pass.
+ * Retry, when the winner's clone or job could not be seen since 'since' for workerLostTimeout,
+ * unless another cluster shows that the job has ended. INT64_MAX: it will be seen soon, and that
+ * queues the pass.
  */
 static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 {
-	if (pass_is_due(p, lost_deadline(p->e, since))) {
+	struct clone *ended;
+
+	if (!pass_is_due(p, lost_deadline(p->e, since))) {
+		return;
+	}
+	ended = race_ended_copy(p);
+	if (ended) {
+		finish_local(p, ended);
+	} else {
 		verdict_retry(p, rule, words, NULL);
 	}
 }

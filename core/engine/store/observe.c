@@ -270,7 +270,8 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	    !is_back(e, r, ev)) {
 		return;
 	}
-	if (!r->present && r->unknown && str_eq(str_of(r->uid), uid_of(ev))) {
+	if (!r->present && r->unknown && r->epoch == ev->epoch &&
+	    str_eq(str_of(r->uid), uid_of(ev))) {
 		return; /* of the object before the one whose create is in doubt: a get decides */
 	}
 	was = r->present;
