@@ -454,6 +454,21 @@ static void what_is_left(struct world *w)
 	}
 }
 
+/* Nobody meddles any more, and nothing fails. */
+static void calm_down(struct world *w)
+{
+	calm = true;
+	w->lose = w->drop = 0;
+	w->rig.times = 0;
+	take_foreign(w);
+	for (cluster_id c = 1; c <= N_WORKERS; c++) {
+		if (w->links[c] && !w->up[w->links[c]]) {
+			w_link(w, w->links[c], LINK_UP);
+		}
+		serve(w, c, ERR_OK);
+	}
+}
+
 static bool run_seed(uint64_t seed, bool verbose)
 {
 	struct world *w;
@@ -482,16 +497,7 @@ static bool run_seed(uint64_t seed, bool verbose)
 		}
 		w->log[0] = 0;
 	}
-	calm = true;
-	w->lose = w->drop = 0;
-	w->rig.times = 0;
-	take_foreign(w);
-	for (cluster_id c = 1; c <= N_WORKERS; c++) {
-		if (w->links[c] && !w->up[w->links[c]]) {
-			w_link(w, w->links[c], LINK_UP);
-		}
-		serve(w, c, ERR_OK);
-	}
+	calm_down(w);
 	for (i = 0; i < CALM_STEPS && !problem[0] && !all_done(w); i++) {
 		step(w);
 		if (verbose) {
