@@ -454,7 +454,7 @@ static void what_is_left(struct world *w)
 	}
 }
 
-/* Nobody meddles any more, and nothing fails. */
+/* No client meddles any more, and no request fails. */
 static void calm_down(struct world *w)
 {
 	calm = true;
