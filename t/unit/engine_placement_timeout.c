@@ -515,6 +515,16 @@ static void worker_returns(void)
 	w_settle(w);
 	is_str(requeue_at(w, wl), "", "a worker may take jobs again: it rests no longer");
 	w_free(w);
+
+	w = given_back(&wl);
+	w->wall += HOUR; /* and is set back */
+	w_link(w, 2, LINK_DOWN);
+	w_link(w, 2, LINK_UP);
+	w_settle(w);
+	w->wall -= HOUR;
+	evicted(w, wl, LEFT, WHY, 4);
+	is_str(requeue_at(w, wl), "2027-01-15T08:13:00Z", "the clock was ahead: it rests");
+	w_free(w);
 }
 
 /* --- answers, memory -------------------------------------------------------------------------- */

@@ -454,7 +454,7 @@ static void what_is_left(struct world *w)
 	}
 }
 
-/* Faults are over: nobody meddles, and every worker is in reach. */
+/* No client meddles any more, and no request fails. */
 static void calm_down(struct world *w)
 {
 	calm = true;
@@ -467,16 +467,6 @@ static void calm_down(struct world *w)
 		}
 		serve(w, c, ERR_OK);
 	}
-}
-
-/* One step, whose log is shown or forgotten. */
-static void step_and_show(struct world *w, bool verbose)
-{
-	step(w);
-	if (verbose) {
-		printf("%s", w_take(w));
-	}
-	w->log[0] = 0;
 }
 
 static bool run_seed(uint64_t seed, bool verbose)
@@ -501,11 +491,19 @@ static bool run_seed(uint64_t seed, bool verbose)
 	for (i = 0; i < CHAOS_STEPS && !problem[0]; i++) {
 		faults(w);
 		meddle(w);
-		step_and_show(w, verbose);
+		step(w);
+		if (verbose) {
+			printf("%s", w_take(w));
+		}
+		w->log[0] = 0;
 	}
 	calm_down(w);
 	for (i = 0; i < CALM_STEPS && !problem[0] && !all_done(w); i++) {
-		step_and_show(w, verbose);
+		step(w);
+		if (verbose) {
+			printf("%s", w_take(w));
+		}
+		w->log[0] = 0;
 	}
 	if (!problem[0] && !all_done(w)) {
 		snprintf(problem, sizeof(problem), "not all is done");

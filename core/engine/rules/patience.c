@@ -223,7 +223,8 @@ static bool has_grown(const struct pass *p, int64_t since)
 	for (size_t i = 0; i < p->roster.n; i++) {
 		const struct cluster *c = cluster_named(p->e, p->roster.names[i]);
 
-		if (c && c->own.grew_at > since) {
+		/* A time to come is of a clock that was set back since. */
+		if (c && c->own.grew_at > since && c->own.grew_at <= p->e->wall) {
 			return true;
 		}
 	}
