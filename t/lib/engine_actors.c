@@ -105,6 +105,26 @@ struct object *a_job(struct world *w, const char *name)
 	return a_workload(w, name);
 }
 
+void many_jobs(struct world *w, int n)
+{
+	char name[32];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		a_job(w, name);
+	}
+	w_settle(w);
+}
+
+void they_nominate(struct world *w, const char *names)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"status\":{\"nominatedClusterNames\":[%s]}}", names);
+	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"), text);
+	w_settle(w);
+}
+
 void evict(struct world *w, struct object *wl, const char *message)
 {
 	char text[1024];

@@ -31,6 +31,12 @@ struct object *a_workload(struct world *w, const char *name);
 /* A user's job 'name' and its Workload. */
 struct object *a_job(struct world *w, const char *name);
 
+/* Jobs "j0", "j1" ... with their Workloads; then all settles. */
+void many_jobs(struct world *w, int n);
+
+/* The other controller nominates for "wl-j"; 'names' as JSON strings. */
+void they_nominate(struct world *w, const char *names);
+
 /* Core Kueue evicts the Workload on the manager: the names go, the check is Pending again. */
 void evict(struct world *w, struct object *wl, const char *message);
 

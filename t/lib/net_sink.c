@@ -59,6 +59,22 @@ void sink_on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_code
 static const struct transport_sink sink = {
 	.on_head = sink_on_head, .on_chunk = sink_on_chunk, .on_end = sink_on_end};
 
+void sink_begin(void)
+{
+	sink_loop = loop_new(NULL);
+	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
+		printf("Bail out! no loop or no free port\n");
+		exit(1);
+	}
+}
+
+void sink_end(void)
+{
+	h2_server_stop(&sink_server);
+	sink_turns(2);
+	loop_free(sink_loop);
+}
+
 void sink_start(void)
 {
 	struct transport_options o = sink_options;

@@ -29,8 +29,8 @@ struct seen {
 
 extern struct seen sink_seen[SINK_TOKENS];
 
-extern struct loop *sink_loop;       /* the test makes it ... */
-extern struct h2_server sink_server; /* ... and starts this one */
+extern struct loop *sink_loop;       /* of sink_begin(), ... */
+extern struct h2_server sink_server; /* ... as this one */
 extern struct net_fence sink_fence;
 extern struct transport_net *sink_net;
 extern enum transport_choice sink_choice;     /* which one sink_start() makes */
@@ -46,6 +46,12 @@ void sink_on_head(void *ctx, uint64_t token, const struct transport_head *h);
 
 /* The end of a call. */
 void sink_on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_code code, mk_str text);
+
+/* The loop and the server; without a free port the test ends. */
+void sink_begin(void);
+
+/* Ends both. */
+void sink_end(void);
 
 /* A new transport on sink_loop; all that sink_seen had is forgotten. */
 void sink_start(void);

@@ -3,14 +3,8 @@
 # docs/adapters.md lists each kind that has a story in t/plan/kind, with what shows it: a story with
 # every situation, the situations of t/plan/adapter, an end-to-end test that has the kind in it.
 cd "$(dirname "$0")/../.." || exit 1
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-. t/integration/tap.sh
-tap_said=$tmp/findings
-check() { # NAME: findings are in the file
-	[ ! -s "$tmp/findings" ]
-	ok $? "$1"
-}
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 
 # kind;story;rows;tests
 sed -n '/^| kind /,/^$/s/^| \([A-Z][A-Za-z]*\)[^|]*|[^|]*|[^|]*| `\([a-z]*\)` | *\([^|]*[^ |]\)\{0,1\} *| \([^|]*\) |$/\1;\2;\3;\4/p' docs/adapters.md >"$tmp/table"

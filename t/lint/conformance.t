@@ -5,21 +5,8 @@
 # `file: words of it` or as a golden folder, below t/.
 cd "$(dirname "$0")/../.." || exit 1
 page=docs/conformance.md
-n=0
-bad=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-check() { # name; findings are in $tmp/findings
-	n=$((n + 1))
-	if [ -s "$tmp/findings" ]; then
-		echo "not ok $n - $1"
-		sed 's/^/#   found /' "$tmp/findings" | head -40
-		bad=1
-	else
-		echo "ok $n - $1"
-	fi
-}
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 
 grep -oE '`(unit|plan|sim|integration|cli|real|abi|lint|bench|package)/[^`]*`' "$page" | tr -d '`' | sort -u >"$tmp/named"
 while IFS= read -r ref; do
@@ -78,6 +65,4 @@ while [ "$i" -le 70 ]; do
 	i=$((i + 1))
 done >"$tmp/findings"
 check "each of the 70 traps has a row"
-
-echo "1..$n"
-exit "$bad"
+done_testing

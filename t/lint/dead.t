@@ -8,12 +8,9 @@
 #
 # Reads the objects of the build at $B (build/dev) as they are: build first.
 cd "$(dirname "$0")/../.." || exit 1
-. t/integration/tap.sh
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 : "${B:=build/dev}"
-
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-tap_said=$tmp/findings
 
 # Objects by source: a build folder may still have objects of files that are gone.
 git ls-files --cached --others --exclude-standard -- core adapters plugins sdk/check t/sim t/kubesim t/demo |
@@ -56,14 +53,12 @@ xargs nm -P -A <"$tmp/objects" 2>"$tmp/nm" | sed 's/: / /' | awk -v core="$B/cor
 		}
 		if (n < 500) print "only " n " symbols in core/: was nm read right?"
 	}' | sort >"$tmp/findings"
-[ ! -s "$tmp/findings" ]
-ok $? "no dead external symbol"
+check "no dead external symbol"
 # Which of two the linker takes depends on the order of the archives, and it does not tell.
 xargs nm -P -A <"$tmp/objects" 2>"$tmp/nm" | sed 's/: / /' | awk -v core="$B/core/" '
 	$3 ~ /^[A-Z]$/ && $3 != "U" && index($1, core) == 1 && $2 != "main" && $2 !~ /^__/ {
 		if ($2 in home) print $2 ": in " home[$2] " and " $1
 		home[$2] = $1
 	}' | sort >"$tmp/findings"
-[ ! -s "$tmp/findings" ]
-ok $? "no external symbol is defined twice"
+check "no external symbol is defined twice"
 done_testing

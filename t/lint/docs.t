@@ -3,21 +3,8 @@
 # The documentation is in step with the code: metrics and their kind, rules, command line options,
 # make targets, areas of tests, links between pages.
 cd "$(dirname "$0")/../.." || exit 1
-n=0
-bad=0
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-
-check() { # name; findings are in $tmp/findings
-	n=$((n + 1))
-	if [ -s "$tmp/findings" ]; then
-		echo "not ok $n - $1"
-		sed 's/^/#   found /' "$tmp/findings" | head -20
-		bad=1
-	else
-		echo "ok $n - $1"
-	fi
-}
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 
 same() { # name, what the code has, what the page has (both sorted)
 	{
@@ -126,6 +113,4 @@ for page in $(git ls-files --cached --others --exclude-standard -- '*.md'); do
 	done
 done >"$tmp/findings"
 check "no link leads nowhere"
-
-echo "1..$n"
-exit $bad
+done_testing

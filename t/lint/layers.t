@@ -3,22 +3,8 @@
 # Layers include only downward, libraries stay where they belong, banned calls and
 # words do not appear, sizes hold.
 cd "$(dirname "$0")/../.." || exit 1
-n=0
-bad=0
-findings=$(mktemp)
-trap 'rm -f "$findings"' EXIT
-
-check() { # name; findings are in $findings
-	n=$((n + 1))
-	found=$(cat "$findings")
-	if [ -z "$found" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		echo "$found" | head -20 | sed 's/^/#   found /'
-		bad=1
-	fi
-}
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 
 files() { # the tracked and new sources below the given folders
 	git ls-files --cached --others --exclude-standard -- "$@" | grep -E '\.[ch]$' | sort -u
@@ -75,13 +61,13 @@ for layer in base model kube plug api quota trees engine admit apply net config 
 			{ if [ $layer = net ]; then grep -vE '"core/kube/(transport|lease)\.h"'; else cat; fi; } |
 			sed "s|^|$f:|"
 	done
-done >"$findings"
+done >"$tmp/findings"
 check "an include points only downward"
 
 for f in $(files adapters plugins sdk/template sdk/multikueue); do
 	grep -nE '^#[[:space:]]*include "' "$f" | grep -vE '"[a-z_]+\.h"' | sed "s|^|$f:|"
 	grep -nE '^#[[:space:]]*include <' "$f" | grep -vE '<(multikueue/[a-z]+\.h|stddef\.h|stdint\.h|string\.h|stdbool\.h)>' | sed "s|^|$f:|"
-done >"$findings"
+done >"$tmp/findings"
 check "adapters, plugins and the template know the SDK only"
 
 only() { # header pattern, then the files that may include it
@@ -105,51 +91,51 @@ only() { # header pattern, then the files that may include it
 	only 'event2/' 'core/net/*'
 	only 'nghttp2/' 'core/net/http2_session.c'
 	only 'zlib\.h' 'core/net/inflater.c'
-} >"$findings"
+} >"$tmp/findings"
 check "each library is known by one module"
 
 banned='strtok|sscanf|sprintf|vsprintf|strcpy|strcat|strncat|localtime|gmtime|atoi|atol|gets|rand|srand|system|popen|alloca|usleep|tmpnam|mktemp'
 for f in $(files core adapters plugins sdk t); do
 	grep -nE "(^|[^a-zA-Z0-9_.>])($banned)[[:space:]]*\(" "$f" | grep -vE '^[0-9]+:[[:space:]]*(/?\*|//)' | sed "s|^|$f:|"
-done >"$findings"
+done >"$tmp/findings"
 check "no banned call"
 
 for f in $(files core/base core/model core/kube core/engine core/admit core/apply core/api core/quota core/plug core/config core/manager adapters plugins); do
 	case $f in core/base/clock*) continue ;; esac
 	grep -nE '\b(clock_gettime|gettimeofday|time)[[:space:]]*\((NULL|CLOCK|&)' "$f" | sed "s|^|$f:|"
-done >"$findings"
+done >"$tmp/findings"
 check "only base/clock reads a clock"
 
 for f in $(files core adapters plugins sdk); do
 	case $f in core/base/alloc.c) continue ;; esac
 	grep -nE '(^|[^a-zA-Z0-9_.>])(malloc|calloc|realloc|strdup|strndup)[[:space:]]*\(' "$f" |
 		grep -vE '^[0-9]+:[[:space:]]*(/?\*|//)|__attribute__' | sed "s|^|$f:|"
-done >"$findings"
+done >"$tmp/findings"
 check "memory comes from base/alloc or an arena"
 
-git grep -nE '[])A-Za-z_0-9] == NULL' -- core t | grep -E '^[^:]*\.[ch]:' >"$findings"
+git grep -nE '[])A-Za-z_0-9] == NULL' -- core t | grep -E '^[^:]*\.[ch]:' >"$tmp/findings"
 check "a pointer that is not there is !p"
 
 for f in $(files core adapters plugins sdk t); do
 	lines=$(wc -l <"$f")
 	[ "$lines" -le 600 ] || echo "$f: $lines lines"
-done >"$findings"
+done >"$tmp/findings"
 check "no file over 600 lines"
 
 for f in $(files core adapters plugins sdk t); do
 	awk -v f="$f" '/^[a-zA-Z_].*[,)]$|^[a-zA-Z_].*\)$/ { name = $0 }
 		/^\{$/ { start = NR; head = name } /^\}$/ && start { if (NR - start - 1 > 60) print f ":" start ": " NR - start - 1 " lines: " head; start = 0 }' "$f"
-done >"$findings"
+done >"$tmp/findings"
 check "no function over 60 lines"
 
 git ls-files --cached --others --exclude-standard | grep -vE '^t/(real/(go\.sum|transcript)|package/helm/go\.sum)' |
 	xargs grep -nIE '\b(TODO|FIXME|XXX|HACK)\b|not implemented|unimplemented|placeholder' 2>/dev/null |
-	grep -vE '^t/lint/|^\.ci/|mktemp' >"$findings"
+	grep -vE '^t/lint/|^\.ci/|mktemp' >"$tmp/findings"
 check "nothing is left open in the sources"
 
 for f in $(files core adapters plugins sdk t); do
 	head -1 "$f" | grep -q 'SPDX-License-Identifier: Apache-2.0' || echo "$f"
-done >"$findings"
+done >"$tmp/findings"
 check "every source names its licence"
 
 for f in $(files core sdk/multikueue t/lib | grep '\.h$' | grep -vE '(impl|state|pass|lane|priv)\.h$|_(impl|priv|int)\.h$'); do
@@ -160,17 +146,15 @@ for f in $(files core sdk/multikueue t/lib | grep '\.h$' | grep -vE '(impl|state
 		/^(static inline|extern "C"|typedef struct|struct [a-z_]+;|enum [a-z_]+;|union |#|$|\}|\{)/ { if ($0 == "") doc = 0; next }
 		/^[a-z_].*\(/ && !/^(extern|enum|typedef)/ { if (!doc) print f ":" NR ": " $0 }
 		' "$f"
-done >"$findings"
+done >"$tmp/findings"
 check "every public function has a comment"
 
 # Another version has other ideas of the same rules: the one of Debian 12 decides.
 version=$(clang-format --version 2>/dev/null | sed -n 's/.*version \([0-9]*\)\..*/\1/p')
 if [ "$version" = 14 ]; then
-	files core adapters plugins sdk t | xargs clang-format --dry-run 2>&1 | grep 'warning' | cut -d: -f1,2 | sort -u >"$findings"
+	files core adapters plugins sdk t | xargs clang-format --dry-run 2>&1 | grep 'warning' | cut -d: -f1,2 | sort -u >"$tmp/findings"
 	check "the house format"
 else
-	n=$((n + 1))
-	echo "ok $n - the house format # SKIP clang-format 14 decides, found ${version:-none}"
+	skip "the house format" "clang-format 14 decides, found ${version:-none}"
 fi
-echo "1..$n"
-exit $bad
+done_testing

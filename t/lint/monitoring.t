@@ -5,19 +5,13 @@
 # say the same; UPDATE=1 writes prometheusrule.yaml anew. promtool checks the rules and runs
 # t/lint/monitoring/alerts.yaml: what happens, and all alerts that fire then.
 cd "$(dirname "$0")/../.." || exit 1
-. t/integration/tap.sh
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 need jq
 dir=conf/monitoring
 cases=t/lint/monitoring/alerts.yaml
 # Labels that Prometheus adds to what it reads, and the one of its buckets.
 target='instance job le namespace'
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-tap_said=$tmp/findings
-check() { # NAME: findings are in the file
-	[ ! -s "$tmp/findings" ]
-	ok $? "$1"
-}
 
 # --- one source -----------------------------------------------------------------------------------
 

@@ -7,16 +7,9 @@
 # A page is checked without its code blocks, a source for its comments alone. To check the comments
 # of a folder, add it to 'sources'.
 cd "$(dirname "$0")/../.." || exit 1
-. t/integration/tap.sh
+# shellcheck source=t/lint/findings.sh
+. t/lint/findings.sh
 sources='core adapters plugins sdk t'
-
-tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
-tap_said=$tmp/findings
-check() { # NAME: findings are in the file
-	[ ! -s "$tmp/findings" ]
-	ok $? "$1"
-}
 
 git ls-files --cached --others --exclude-standard -- '*.md' | sort >"$tmp/pages"
 # shellcheck disable=SC2086

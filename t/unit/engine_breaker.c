@@ -69,11 +69,7 @@ static void somebody_deletes(void)
 	struct world *w = w_new(2);
 	char name[32];
 
-	for (int i = 0; i < 30; i++) {
-		snprintf(name, sizeof(name), "j%d", i);
-		a_job(w, name);
-	}
-	w_settle(w);
+	many_jobs(w, 30);
 	w_take(w);
 	for (int i = 0; i < 20; i++) {
 		snprintf(name, sizeof(name), "wl-j%d", i);
@@ -97,11 +93,7 @@ static void no_garbage(void)
 	struct world *w = w_new(2);
 	char name[32];
 
-	for (int i = 0; i < 15; i++) {
-		snprintf(name, sizeof(name), "j%d", i);
-		a_job(w, name);
-	}
-	w_settle(w);
+	many_jobs(w, 15);
 	for (int i = 0; i < 12; i++) {
 		snprintf(name, sizeof(name), "wl-j%d", i);
 		w_del(w, clone_of(w, 1, name));

@@ -14,16 +14,6 @@ static struct world *external_world(size_t n)
 	return w;
 }
 
-/* The other controller writes its list; 'names' as JSON strings. */
-static void they_nominate(struct world *w, const char *names)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "{\"status\":{\"nominatedClusterNames\":[%s]}}", names);
-	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"), text);
-	w_settle(w);
-}
-
 /* Has exactly the clusters of 'which' ("13") a clone? */
 static bool clones_are(struct world *w, const char *which)
 {

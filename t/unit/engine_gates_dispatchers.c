@@ -22,15 +22,6 @@ static struct world *gated_world(const mk_entry *plugin, const char *dispatcher)
 	return w;
 }
 
-static void they_nominate(struct world *w, const char *names)
-{
-	char text[256];
-
-	snprintf(text, sizeof(text), "{\"status\":{\"nominatedClusterNames\":[%s]}}", names);
-	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"), text);
-	w_settle(w);
-}
-
 /* The clone finds room only by preemption. */
 static void blocks(struct world *w, cluster_id c)
 {

@@ -71,11 +71,7 @@ static void seen_deletion(void)
 	struct world *w = w_new(2);
 	char name[32];
 
-	for (int i = 0; i < 30; i++) {
-		snprintf(name, sizeof(name), "j%d", i);
-		a_job(w, name);
-	}
-	w_settle(w);
+	many_jobs(w, 30);
 	is_int(objects_on(w, 1), 30, "thirty clones");
 	for (int i = 0; i < 30; i++) {
 		snprintf(name, sizeof(name), "wl-j%d", i);

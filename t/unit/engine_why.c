@@ -433,15 +433,10 @@ static void test_pages(void)
 	struct answer_filter f = {.limit = 2};
 	struct answer_env env;
 	const struct json *page;
-	char name[16];
 	size_t requests, rows = 0, pages = 0;
 	uint64_t passes;
 
-	for (int i = 0; i < 5; i++) {
-		snprintf(name, sizeof(name), "j%d", i);
-		a_job(w, name);
-	}
-	w_settle(w);
+	many_jobs(w, 5);
 	requests = w->requests;
 	passes = w->e->stats.passes;
 	do {

@@ -493,11 +493,7 @@ static void test_system_calls(void)
 
 int main(void)
 {
-	sink_loop = loop_new(NULL);
-	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
-		printf("Bail out! no loop or no free port\n");
-		return 1;
-	}
+	sink_begin();
 	test_goaway();
 	test_reset_streams();
 	test_most_streams();
@@ -509,8 +505,6 @@ int main(void)
 	test_fence_in_body();
 	test_head_flood();
 	test_system_calls();
-	h2_server_stop(&sink_server);
-	sink_turns(2);
-	loop_free(sink_loop);
+	sink_end();
 	return done_testing();
 }

@@ -190,16 +190,10 @@ static void test_starved(void)
 
 int main(void)
 {
-	sink_loop = loop_new(NULL);
-	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
-		printf("Bail out! no loop or no free port\n");
-		return 1;
-	}
+	sink_begin();
 	test_actions();
 	test_many_ends();
 	test_starved();
-	h2_server_stop(&sink_server);
-	sink_turns(2);
-	loop_free(sink_loop);
+	sink_end();
 	return done_testing();
 }

@@ -204,11 +204,7 @@ static void test_transport(const char *name)
 
 int main(void)
 {
-	sink_loop = loop_new(NULL);
-	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
-		printf("Bail out! no loop or no free port\n");
-		return 1;
-	}
+	sink_begin();
 	for (int i = 0; i < 2; i++) {
 		sink_server.http1 = i == 1;
 		test_exchange(i ? "HTTP/1.1" : "HTTP/2");
@@ -218,8 +214,6 @@ int main(void)
 		sink_choice = TRANSPORT_AUTO;
 		test_transport(i ? "HTTP/1.1, found out by our own" : "HTTP/2, our own");
 	}
-	h2_server_stop(&sink_server);
-	sink_turns(2);
-	loop_free(sink_loop);
+	sink_end();
 	return done_testing();
 }

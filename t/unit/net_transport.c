@@ -460,11 +460,7 @@ static void test_starved(void)
 
 int main(void)
 {
-	sink_loop = loop_new(NULL);
-	if (!sink_loop || !h2_server_start(&sink_server, loop_base(sink_loop))) {
-		printf("Bail out! no loop or no free port\n");
-		return 1;
-	}
+	sink_begin();
 	for (int i = 0; i < 2; i++) {
 		sink_choice = i == 0 ? TRANSPORT_AUTO : TRANSPORT_CURL;
 		printf("# %s\n", i == 0 ? "our own" : "libcurl");
@@ -481,8 +477,6 @@ int main(void)
 		test_cut_write();
 		test_starved();
 	}
-	h2_server_stop(&sink_server);
-	sink_turns(2);
-	loop_free(sink_loop);
+	sink_end();
 	return done_testing();
 }
