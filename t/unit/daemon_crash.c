@@ -162,12 +162,16 @@ static void call(enum where where)
 static int status;
 static char said[16384];
 
-/* What a child said before it ended; 'sent' is sent to it when it is ready, 0 = nothing. */
+/*
+ * What a child said before it ended; 'sent' is sent to it when it is ready, 0 = nothing. NULL: no
+ * line, as when a sanitizer speaks for it.
+ */
 static struct json *crash(enum where where, void (*what)(void), int sent)
 {
 	int fd[2];
 	size_t n = 0;
 	const char *last;
+	struct json *line = NULL;
 
 	if (pipe(fd) != 0) {
 		return NULL;
@@ -202,7 +206,8 @@ static struct json *crash(enum where where, void (*what)(void), int sent)
 	close(fd[0]);
 	waitpid(child, &status, 0);
 	last = n > 1 ? memrchr(said, '\n', n - 1) : NULL;
-	return parse_json(&a, last ? last + 1 : said);
+	(void)json_parse(&a, str_of(last ? last + 1 : said), &line, NULL);
+	return line;
 }
 
 static const char *text_of(const struct json *line, const char *key)
