@@ -28,11 +28,12 @@ bool w_is_queue(uint16_t kind)
 struct pending *w_event(struct world *w, enum event_type type, cluster_id c, uint16_t kind)
 {
 	struct pending *p = &w->q[w->n_q++];
+	uint32_t turns = c < WORLD_CLUSTERS ? w->turns[c] : 0; /* numbers may be higher */
 
 	*p = (struct pending){.ev = {.type = type,
 				     .cluster = c,
 				     .kind = kind,
-				     .epoch = 1 + w->turns[c],
+				     .epoch = 1 + turns,
 				     .retry_after_ms = -1}};
 	return p;
 }
