@@ -3,6 +3,7 @@
  * A worker that refuses the clone, or where a controller removes each copy, rests for that
  * Workload, and the check's message says why.
  */
+#include "core/engine/answers/message.h"
 #include "t/lib/engine_world.h"
 
 #define NO_NAMESPACE "namespaces \"a\" not found"
@@ -265,6 +266,23 @@ static void a_refusal(void)
 	w_free(w);
 }
 
+/* Kueue writes the Workload while the message is on its way. */
+static void message_in_conflict(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w->rig = (struct rig){1, OP_APPLY_STATUS, 0, KIND_WORKLOAD, OUTCOME_REFUSED, ERR_CONFLICT};
+	w_advance(w, MESSAGE_AFTER_MS);
+	is_int(w->rig.times, 0, "the first message meets a conflict");
+	is_str(check_message(w, wl), "", "it is not written");
+	w_advance(w, 1000);
+	ok(strncmp(check_message(w, wl), "Not admitted yet by 2 workers: ", 31) == 0,
+	   "and is sent again, not a minute later");
+	w_free(w);
+}
+
 static void wins_elsewhere(void)
 {
 	struct world *w = w_new(2);
@@ -389,6 +407,7 @@ int main(void)
 	removed_once();
 	others_are_tried();
 	a_refusal();
+	message_in_conflict();
 	wins_elsewhere();
 	words_that_change();
 	all_refuse();

@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/act/note.h"
+#include "core/engine/answers/message.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/store/observe.h"
 #include "core/engine/store/touch.h"
@@ -350,8 +351,15 @@ static void unanswered(struct engine *e, struct record *r, const struct inflight
  */
 static void conflict(struct engine *e, struct record *r, const struct inflight *f)
 {
+	struct wl *w = r->table->cluster == CLUSTER_MANAGER && r->table->kind == KIND_WORKLOAD
+			       ? wl_find(e, r->ns, r->name)
+			       : NULL;
+
 	if (r->rv == f->rv) {
 		settle(e, r, SETTLE_CONFLICT_MS);
+	}
+	if (w) {
+		message_unwritten(w, f->rule);
 	}
 }
 

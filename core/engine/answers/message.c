@@ -245,6 +245,13 @@ static bool write(struct pass *p, mk_str sum, enum rule rule)
 	return false;
 }
 
+void message_unwritten(struct wl *w, enum rule rule)
+{
+	if (rule == R_LEFT_OUT || rule == R_WAITING || rule == R_UNPLACEABLE) {
+		w->explained_at = INT64_MIN;
+	}
+}
+
 /*
  * Did it say all in an earlier pass since which nothing has changed? Times in it move with the wall
  * clock.

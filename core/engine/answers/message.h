@@ -22,6 +22,11 @@ void message_held(struct pass *p);
  * still names the winner stays: winding.c needs it.
  */
 void message_ending(struct pass *p);
+/*
+ * The write of a message under 'rule' met a conflict: it may be sent again at once. Other rules:
+ * nothing happens.
+ */
+void message_unwritten(struct wl *w, enum rule rule);
 /* Each worker of the config and its reason, "east: has no quota: ..."; in the out arena. */
 mk_str message_reasons(struct pass *p);
 /* That the Workload fits on no worker, and why; in the out arena. See rules/unplaceable.h. */
