@@ -55,18 +55,23 @@ static bool spawn(struct kubectl *k, const char *const *argv, const int fds[3])
 void kubectl_words(const struct cli_args *args, const char *const *words,
 		   const char *ret[KUBECTL_WORDS_MAX])
 {
-	static const char *const passed[] = {"context", "kubeconfig"};
-	static const char *const flags[] = {"--context", "--kubeconfig"};
-	size_t n = 1;
+	kubectl_words_in(cli_get(args, "context"), args, words, ret);
+}
 
-	ret[0] = "kubectl";
-	for (size_t i = 0; i < 2; i++) {
-		const char *value = cli_get(args, passed[i]);
+void kubectl_words_in(const char *context, const struct cli_args *args, const char *const *words,
+		      const char *ret[KUBECTL_WORDS_MAX])
+{
+	const char *kubeconfig = cli_get(args, "kubeconfig");
+	size_t n = 0;
 
-		if (value) {
-			ret[n++] = flags[i];
-			ret[n++] = value;
-		}
+	ret[n++] = "kubectl";
+	if (context) {
+		ret[n++] = "--context";
+		ret[n++] = context;
+	}
+	if (kubeconfig) {
+		ret[n++] = "--kubeconfig";
+		ret[n++] = kubeconfig;
 	}
 	for (; *words && n + 1 < KUBECTL_WORDS_MAX; words++) {
 		ret[n++] = *words;

@@ -35,6 +35,9 @@ bool kubectl_line(struct kubectl *k, char *line, size_t size, int64_t ms);
  */
 void kubectl_words(const struct cli_args *args, const char *const *words,
 		   const char *ret[KUBECTL_WORDS_MAX]);
+/* The same with that --context in place of ours; NULL: none. */
+void kubectl_words_in(const char *context, const struct cli_args *args, const char *const *words,
+		      const char *ret[KUBECTL_WORDS_MAX]);
 /*
  * Runs a kubectl to its end, within 'ms': 'argv' are all of its words, 'input' is its standard
  * input, which no other process sees. What it writes is appended to 'out' and 'err'. False: it

@@ -57,13 +57,24 @@ static enum cli_exit become(const struct place *p, mk_str pod)
 	return CLI_OK;
 }
 
+/* For a job that runs on a worker. */
+static enum cli_exit enter(const struct place *p)
+{
+	struct json *pods = place_pods(p);
+	mk_str pod;
+
+	if (!pods) {
+		return CLI_FAILED;
+	}
+	pods = place_pod(p, pods);
+	pod = pods ? running(p, pods) : STR("");
+	return pod.n > 0 ? become(p, pod) : CLI_NO;
+}
+
 static enum cli_exit run(struct cli *c, const struct cli_args *args)
 {
-	const char *name = cli_get(args, "pod");
 	enum cli_exit rc = CLI_FAILED;
-	struct json *pods;
 	struct place p;
-	mk_str pod;
 
 	if (args->n_rest < 2) {
 		return cli_usage(c, NAME, "expected a job and, behind --, a command");
@@ -74,13 +85,7 @@ static enum cli_exit run(struct cli *c, const struct cli_args *args)
 	}
 	if (place_open(&p, c, args, args->rest[0])) {
 		rc = place_find(&p);
-		if (rc == CLI_OK) {
-			pods = place_pods(&p);
-			rc = pods ? CLI_NO : CLI_FAILED;
-			pods = pods ? place_pod(&p, pods, name ? str_of(name) : STR("")) : NULL;
-			pod = pods ? running(&p, pods) : STR("");
-			rc = pod.n > 0 ? become(&p, pod) : rc;
-		}
+		rc = rc == CLI_OK ? enter(&p) : rc;
 	}
 	place_close(&p);
 	return rc;

@@ -122,10 +122,8 @@ const struct cli_command cli_pods = {
 	.synopsis = "[KIND/]NAME [-n NAMESPACE]",
 	.summary = "the pods of a job, on the worker where it runs",
 	.help = "The daemon says which worker took the job. The pods are asked of that worker, "
-		"with "
-		"your own\nkubeconfig and rights: by the context that has the worker's name, or "
-		"one "
-		"that\n--worker-context names.\n",
+		"with your own\nkubeconfig and rights: by the context that has the worker's name, "
+		"or one that\n--worker-context names.\n",
 	.examples = "  kubectl multikueue pods train -n team-a\n"
 		    "  kubectl multikueue pods jobset/train -o wide\n"
 		    "  kubectl multikueue pods train --worker-context west=kind-west\n",

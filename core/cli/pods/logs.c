@@ -149,20 +149,12 @@ static enum cli_exit nowhere(struct logs *l)
 	return l->p.missing ? CLI_NO : CLI_FAILED;
 }
 
-/* The pods of the job, of which the user may have named one; NULL: the error was printed. */
-static struct json *pods_of(const struct logs *l)
-{
-	const char *name = cli_get(l->p.args, "pod");
-	struct json *pods = place_pods(&l->p);
-
-	return pods && name ? place_pod(&l->p, pods, str_of(name)) : pods;
-}
-
 /* Begins the logs of all pods that there are now. */
 static enum cli_exit show_all(struct logs *l)
 {
-	struct json *pods = pods_of(l);
+	struct json *pods = place_pods(&l->p);
 
+	pods = pods ? place_pod(&l->p, pods) : NULL;
 	return pods && begin_all(l, pods) ? CLI_OK : CLI_NO;
 }
 

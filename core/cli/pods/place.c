@@ -84,26 +84,15 @@ static const char *context_of(const struct place *p)
 bool place_words(const struct place *p, const char *const *words,
 		 const char *ret[KUBECTL_WORDS_MAX])
 {
-	const char *context = context_of(p), *kubeconfig = cli_get(p->args, "kubeconfig");
-	size_t n = 0;
+	const char *context = context_of(p), *all[KUBECTL_WORDS_MAX] = {"--namespace", p->ns};
 
-	if (!context) {
-		return false;
+	for (size_t n = 2; *words && n + 1 < KUBECTL_WORDS_MAX; n++) {
+		all[n] = *words++;
 	}
-	ret[n++] = "kubectl";
-	ret[n++] = "--context";
-	ret[n++] = context;
-	if (kubeconfig) {
-		ret[n++] = "--kubeconfig";
-		ret[n++] = kubeconfig;
+	if (context) {
+		kubectl_words_in(context, p->args, all, ret);
 	}
-	ret[n++] = "--namespace";
-	ret[n++] = p->ns;
-	while (*words && n + 1 < KUBECTL_WORDS_MAX) {
-		ret[n++] = *words++;
-	}
-	ret[n] = NULL;
-	return true;
+	return context;
 }
 
 /* --- pods ------------------------------------------------------------------------------------- */
@@ -220,15 +209,16 @@ struct json *place_pods(const struct place *p)
 	return pods;
 }
 
-struct json *place_pod(const struct place *p, struct json *pods, mk_str name)
+struct json *place_pod(const struct place *p, struct json *pods)
 {
+	const char *name = cli_get(p->args, "pod");
 	struct json_iter it = json_iter(pods);
 
-	if (name.n == 0) {
+	if (!name || !*name) {
 		return pods;
 	}
 	while (json_next(&it)) {
-		if (str_eq(json_str_at(it.val, "/metadata/name"), name)) {
+		if (str_is(json_str_at(it.val, "/metadata/name"), name)) {
 			struct json *one = json_new_arr(&p->c->a);
 
 			json_add(&p->c->a, one, json_share(&p->c->a, it.val));
@@ -236,9 +226,9 @@ struct json *place_pod(const struct place *p, struct json *pods, mk_str name)
 		}
 	}
 	cli_error(p->c,
-		  "%.*s has no pod \"%.*s\" on worker %.*s; `kubectl multikueue pods %.*s -n %s` "
+		  "%.*s has no pod \"%s\" on worker %.*s; `kubectl multikueue pods %.*s -n %s` "
 		  "lists them",
-		  STR_ARG(p->w.name), STR_ARG(name), STR_ARG(p->worker), STR_ARG(p->w.name), p->ns);
+		  STR_ARG(p->w.name), name, STR_ARG(p->worker), STR_ARG(p->w.name), p->ns);
 	return NULL;
 }
 

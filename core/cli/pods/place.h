@@ -61,8 +61,8 @@ bool place_words(const struct place *p, const char *const *words,
 
 /* The job's pods on its worker, an array in the order of names. NULL: the error was printed. */
 struct json *place_pods(const struct place *p);
-/* Only the pod of that name; "" all. NULL: it is not there, the error was printed. */
-struct json *place_pod(const struct place *p, struct json *pods, mk_str name);
+/* Only the pod that --pod names, all without it. NULL: it is not there, the error was printed. */
+struct json *place_pod(const struct place *p, struct json *pods);
 
 /*
  * The container at '*pos' of the pod, init containers first; begin with *pos = 0. False: there are
