@@ -12,10 +12,24 @@ k mgr patch admissioncheck "$T" --subresource=status --type=merge -p '{"status":
 	"lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1}]}}' >/dev/null
 
 # admission STATE MESSAGE EXTRA [WORKLOAD]: one apply of the whole
-# admission-owned status, like the daemon's.
+# admission-owned status, like the daemon's. Kueue may write between the read and the apply: a
+# conflict means to read again, as the daemon does.
 admission()
 {
 	a_wl=${4:-$wl}
+	a_end=$(($(date +%s) + 30))
+	while ! a_said=$(admission_once "$@"); do
+		case $a_said in
+		*'object has been modified'*) [ "$(date +%s)" -lt "$a_end" ] && continue ;;
+		esac
+		echo "$a_said"
+		return 1
+	done
+	echo "$a_said"
+}
+
+admission_once()
+{
 	a_status=$(field mgr workload "$a_wl" \
 		'"admission":{.status.admission},"conditions":{.status.conditions}')
 	a_rv=$(field mgr workload "$a_wl" '{.metadata.resourceVersion}')

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -203,6 +204,7 @@ func (p *player) save(name string, o any) {
 }
 
 func (p *player) show(indent string, paths []string, o any) {
+	sortOwners(o)
 	for _, path := range paths {
 		v := lookup(o, path)
 		text := "-"
@@ -211,6 +213,20 @@ func (p *player) show(indent string, paths []string, o any) {
 		}
 		fmt.Fprintf(p.out, "%s%s: %s\n", indent, path, text)
 	}
+}
+
+// sortOwners orders managedFields by who owns them. The API server orders them by the second of
+// their last write first, so two writes on either side of a second would show in another order.
+func sortOwners(o any) {
+	owners, ok := lookup(o, "metadata.managedFields").([]any)
+	if !ok {
+		return
+	}
+	key := func(i int) string {
+		part := func(name string) string { s, _ := lookup(owners[i], name).(string); return s }
+		return part("operation") + "\x00" + part("manager") + "\x00" + part("subresource")
+	}
+	sort.SliceStable(owners, func(i, j int) bool { return key(i) < key(j) })
 }
 
 // plain is compact JSON without the escapes that only a web page needs.
