@@ -244,7 +244,8 @@ struct wl_cluster {
 
 	/* rules/priority.c */
 	unsigned priority_tries;     /* writes of the priority of ... */
-	int64_t priority_generation; /* ... this generation of the local spec */
+	int64_t priority_generation; /* ... this generation of the local spec, */
+	int64_t priority_at;         /* ... the last one */
 
 	/* rules/tally.c */
 	bool asked; /* a create of the clone was sent, and it was not seen yet */
@@ -357,6 +358,7 @@ struct wl {
 
 	/* rules/workload.c */
 	bool counted; /* in the users of the manager's job table, see watches_use */
+	bool owes;    /* rules/finish.c: Finished, and the job's end is not on the manager yet */
 	bool frozen;  /* no plugin serves the kind of its job */
 
 	/* rules/tally.c */

@@ -11,6 +11,7 @@
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/race.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
 
@@ -324,6 +325,21 @@ static bool is_barred(struct pass *p, struct clone *k)
 	       !(p->f->flags & (F_FINISHED | F_EVICTED)) && cordon_bars(p, k);
 }
 
+/* A write for the job that went there is refused, here or there. */
+static void add_refusal(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	const struct record *of[] = {p->job, k->r, twin_record(p, k)};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		mk_str words = refusal_words(p->e, of[i]);
+
+		if (words.n > 0) {
+			w->words = why_say(p, "%.*s; %.*s", STR_ARG(w->words), STR_ARG(words));
+			return;
+		}
+	}
+}
+
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
@@ -358,5 +374,8 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	by_twin(p, k, ret);
 	if (won && ret->why == WHY_ADMITTED) {
 		winner_job(p, k, ret);
+	}
+	if (won) {
+		add_refusal(p, k, ret);
 	}
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/rules/assume.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/state.h"
 #include "core/engine/store/cohort.h"
 #include "core/engine/store/kept.h"
@@ -152,6 +153,7 @@ void record_free(struct store *s, struct record *r)
 {
 	leave(s, r);
 	assume_drop(r);
+	refusal_end(r);
 	if (has_peers(r->table)) {
 		ring_leave(&s->names[r->table->kind], r->key, &r->peers);
 	}
