@@ -29,10 +29,7 @@
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/wall.h"
 
-enum {
-	LOOK_MS = 60 * 1000, /* wait for the list of jobs so long after the link came up */
-	END_MAX = 256,       /* of a worker's words about a clone */
-};
+enum { LOOK_MS = 60 * 1000 }; /* wait for the list of jobs so long after the link came up */
 
 bool race_in_sync(struct pass *p, const struct clone *k)
 {
@@ -62,16 +59,10 @@ static bool is_ending(const struct clone *k)
 /* What the cluster is left out for after that. */
 static mk_str end_of_clone(struct pass *p, const struct clone *k, enum rule rule)
 {
-	const struct facts *f = k->r->facts;
-	bool finished = facts_is(f, F_FINISHED);
-	mk_str said = f->s[finished ? S_FINISHED_MESSAGE : S_EVICTED_MESSAGE];
-
 	if (rule == R_SPEC) {
 		return race_is_changed(p, k) ? rest_changed(p, k) : STR("");
 	}
-	return arena_printf(&p->e->scratch, "worker cluster \"%s\" %s the Workload%s%.*s",
-			    k->c->name, finished ? "ended" : "evicted", said.n > 0 ? ": " : "",
-			    STR_ARG(str_cut(said, END_MAX)));
+	return rest_end_words(p, k);
 }
 
 static bool job_is_kept(struct pass *p, struct clone *k)

@@ -274,7 +274,7 @@ void winding_without_cluster(struct pass *p)
 			won_run_job(p, k);
 		}
 	} else if (!unknown) {
-		verdict_retry(p, R_NO_CLUSTER,
+		verdict_retry(p, k, R_NO_CLUSTER,
 			      STR("Admission check is Ready but no admitting cluster is recorded; "
 				  "this is "
 				  "unexpected, please report it"),

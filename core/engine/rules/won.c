@@ -27,7 +27,6 @@
 
 enum {
 	HIDDEN_SAY_MS = 30 * 1000, /* most outages are shorter */
-	REFUSAL_MAX = 256,         /* of a worker's words about the job */
 };
 
 /*
@@ -35,7 +34,7 @@ enum {
  * unless another cluster shows that the job has ended. INT64_MAX: it will be seen soon, and that
  * queues the pass.
  */
-static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
+static void lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule, mk_str words)
 {
 	struct clone *ended;
 
@@ -46,7 +45,7 @@ static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 	if (ended) {
 		finish_local(p, ended);
 	} else {
-		verdict_retry(p, rule, words, NULL);
+		verdict_retry(p, k, rule, words, NULL);
 	}
 }
 
@@ -81,10 +80,10 @@ static void tell_hidden(struct pass *p, const struct cluster *c)
 		  c->name, STR_ARG(from), STR_ARG(then));
 }
 
-static void winner_lost(struct pass *p, const struct cluster *c)
+static void winner_lost(struct pass *p, const struct clone *k)
 {
-	tell_hidden(p, c);
-	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
+	tell_hidden(p, k->c);
+	lost(p, k, hidden_since(k->c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
 }
 
 /*
@@ -111,24 +110,15 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 					       : "cannot say whether it serves the kind",
 			  why.n ? ": " : "", STR_ARG(why));
 	}
-	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
+	lost(p, k, hidden_since(k->c, p->kind), R_UNSERVED,
 	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
 }
 
 static void evicted(struct pass *p, const struct clone *k)
 {
-	mk_str text = arena_printf(p->e->out->arena,
-				   "Workload evicted on worker cluster: \"%s\", resetting for "
-				   "re-admission. Previously: \"%s\"",
-				   k->c->name, p->state == CHECK_PENDING ? "Pending" : "Ready");
-
-	/*
-	 * Pending with a recorded cluster: another client reset the check. Without Retry nothing
-	 * would dispatch the job again.
-	 */
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		tally_evicted(p, k);
-		verdict_write(p, CHECK_RETRY, R_EVICTED, text, "Normal");
+		verdict_evicted(p, k);
 	}
 }
 
@@ -140,14 +130,9 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 
 	bool busy = p->local->inflight != NULL;
 
-	verdict_retry(p, R_REFUSED, text, "Warning");
+	verdict_retry(p, k, R_REFUSED, text, "Warning");
 	if (!busy && p->local->inflight) {
 		wc->bout.refused = false;
-		rest_skip(p, wc,
-			  arena_printf(&p->e->scratch,
-				       "worker cluster \"%s\" refused the job: %.*s", k->c->name,
-				       STR_ARG(str_cut(str_of(wc->why), REFUSAL_MAX))),
-			  false);
 	}
 }
 
@@ -260,11 +245,13 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	case TWIN_GO:
 	case TWIN_OURS:
 		wc->bout.job_made = true;
+		if (wc->bout.ran_at == 0 && !(remote->facts->flags & (F_SUSPENDED | F_ENDED))) {
+			wc->bout.ran_at = p->e->now;
+		}
 		if (p->grouped) {
 			p->job->member->copied = true;
 			p->job->member->ended = facts_is(remote->facts, F_ENDED);
 		} else {
-			wc->fails = 0;
 			wc->rested = false;
 		}
 		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME &&
@@ -290,7 +277,7 @@ static void other_spec(struct pass *p, struct clone *k)
 	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) || breaker_holds(p->e)) {
 		return;
 	}
-	verdict_remote_gone(p);
+	verdict_remote_gone(p, k);
 	if (!busy && p->local->inflight) {
 		breaker_gave_up(p, k->c);
 	}
@@ -328,7 +315,7 @@ static void winner(struct pass *p, struct clone *k)
 		topology_write(p, k);
 		won_run_job(p, k);
 	} else {
-		verdict_remote_gone(p);
+		verdict_remote_gone(p, k);
 	}
 }
 
@@ -381,7 +368,7 @@ static void cluster_gone(struct pass *p)
 	if (p->w->round.lost_at == INT64_MAX) {
 		p->w->round.lost_at = p->e->now;
 	}
-	lost(p, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
+	lost(p, NULL, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
 }
 
 /*
@@ -393,7 +380,7 @@ static void give_up(struct pass *p, struct clone *k)
 {
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		if (table_view(k->c, p->kind) != VIEW_MISSING) {
-			lost(p, hidden_since(k->c, p->kind), R_REMOTE_GONE,
+			lost(p, k, hidden_since(k->c, p->kind), R_REMOTE_GONE,
 			     STR("Admitting remote no longer exists"));
 			return;
 		}
@@ -403,7 +390,7 @@ static void give_up(struct pass *p, struct clone *k)
 	if (k->twin == TWIN_ABSENT) {
 		rest_copy_gone(p, k, "Workload", false);
 	} else {
-		verdict_remote_gone(p);
+		verdict_remote_gone(p, k);
 	}
 }
 
@@ -462,6 +449,6 @@ void won_pass(struct pass *p)
 		if (k->r && k->r->unknown) {
 			pass_ask(p, k->r);
 		}
-		winner_lost(p, k->c); /* no get is sent to a worker out of reach */
+		winner_lost(p, k); /* no get is sent to a worker out of reach */
 	}
 }

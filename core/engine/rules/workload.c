@@ -222,6 +222,7 @@ static void with_local(struct pass *p)
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
+	rest_look_for_room(p);
 	if (!pass_look_narrow(p)) {
 		return;
 	}
@@ -347,7 +348,7 @@ static struct list_node *waits_for(const struct pass *p)
 	if (!p->config || !check) {
 		return &e->waits;
 	}
-	return patience_rests(p) ? &check->rests : &check->waits;
+	return patience_rests(p) || rest_awaits_room(p) ? &check->rests : &check->waits;
 }
 
 static void await(const struct pass *p)
