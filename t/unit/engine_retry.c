@@ -201,8 +201,107 @@ static void both_names_rest(void)
 	w_free(w);
 }
 
+/* A ProvisioningRequest of w1 says Retry: Kueue there evicts the clone and queues it again. */
+static void evicted_before_the_win(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	char uid[64];
+
+	w_settle(w);
+	snprintf(uid, sizeof(uid), "%s", clone_of(w, 1, "wl-j")->uid);
+	w_take(w);
+	for (int i = 1; i <= 5; i++) {
+		char text[64];
+
+		clone_condition(w, 1, "wl-j", "Evicted", "AdmissionCheck", true);
+		w_later(w, 100);
+		is_str(w_str(w, wl, "/status/clusterName"), "",
+		       "a clone on its way out cannot win");
+		clone_condition(w, 1, "wl-j", "Evicted", "AdmissionCheck", false);
+		snprintf(text, sizeof(text), "{\"status\":{\"requeueState\":{\"count\":%d}}}", i);
+		w_patch(w, clone_of(w, 1, "wl-j"), text);
+		w_later(w, MINUTE);
+	}
+	ok(!strstr(w_take(w), "delete"), "Kueue there queues it again: it stays");
+	is_str(clone_of(w, 1, "wl-j")->uid, uid, "... the same clone");
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/status/requeueState/count"), "5",
+	       "... with what Kueue there has counted of it");
+	ok(strstr(check_message(w, wl), "w1: Kueue there has evicted it and queues it again: m"),
+	   "the check's message says so");
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "admitted again, it wins");
+	w_free(w);
+}
+
+/* The worker's Kueue deactivates it: it does not queue it again. */
+static void deactivated_before_the_win(void)
+{
+	struct world *w = w_new(1);
+
+	a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	clone_condition(w, 1, "wl-j", "Evicted", "DeactivatedDueToAdmissionCheck", false);
+	w_patch(w, clone_of(w, 1, "wl-j"), "{\"spec\":{\"active\":false}}");
+	w_settle(w);
+	ok(strstr(w_take(w), "delete 1 Workload wl-j disqualified"), "inactive: it is removed");
+	w_later(w, 1100);
+	ok(clone_of(w, 1, "wl-j"), "... and made anew after a rest");
+	w_free(w);
+}
+
+/* The copy of an earlier round is left beside an evicted clone: both go. */
+static void evicted_with_a_copy(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = running_job_on(w, 1);
+
+	w_stop(w);
+	clone_condition(w, 1, "wl-j", "Evicted", "Preempted", false);
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":null,\"admissionChecks\":[{\"name\":\"mk\","
+		"\"state\":\"Pending\",\"message\":\"\"}],\"conditions\":[" QUOTA "]}}");
+	w_restart(w);
+	w_settle(w);
+	w_later(w, 100);
+	ok(strstr(w_take(w), "delete 1 Job j disqualified"),
+	   "evicted with a copy of a round before: it is removed");
+	w_free(w);
+}
+
+/* Kueue on w1 cannot start the job: it sets what the copy has already. */
+static void failed_to_start(void)
+{
+	static const struct end not_started = {"Finished", "FailedToStart"};
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	w->full = true;
+	w_take(w);
+	clone_condition(w, 1, "wl-j", "Finished", "FailedToStart", true);
+	w_settle(w);
+	is_str(check_state(w, wl), "Retry", "a job that cannot start there has not ended");
+	is_str(check_message(w, wl), "Cannot start the job on \"w1\": m, Previously: \"Ready\"",
+	       "the check has the words of Kueue there");
+	ok(strstr(w_take(w), "Cannot start the job on \\\"w1\\\": m"), "so has an Event");
+	next_round(w, wl);
+	(void)rounds_on_w1(w, wl, 10 * MINUTE, not_started);
+	ok(w_find(w, 2, JOB, "ns", "j"), "w1 rests, and w2 has its turn");
+	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"), "it is not Finished");
+	w_free(w);
+}
+
 int main(void)
 {
+	evicted_before_the_win();
+	deactivated_before_the_win();
+	evicted_with_a_copy();
+	failed_to_start();
 	another_has_its_turn(preempted);
 	another_has_its_turn(out_of_sync);
 	alone(preempted, " evicted the Workload");

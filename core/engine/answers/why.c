@@ -191,7 +191,10 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 				   STR_ARG(why_short(f->s[S_FINISHED_MESSAGE])));
 	} else if (facts_is(f, F_EVICTED)) {
 		w->why = WHY_EVICTED;
-		w->words = why_say(p, "Kueue there has evicted it: %.*s",
+		w->words = why_say(p, "Kueue there has evicted it%s: %.*s",
+				   p->f && p->f->s[S_CLUSTER].n == 0 && facts_is(f, F_ACTIVE)
+					   ? " and queues it again"
+					   : "",
 				   STR_ARG(why_short(f->s[S_EVICTED_MESSAGE])));
 	} else if (by_winding(p, k, w)) {
 		return;

@@ -243,7 +243,7 @@ static bool is_finished_as(const struct clone *k, const char *reason)
 bool finish_tells_the_end(const struct clone *k)
 {
 	return clone_is(k, F_FINISHED) && !is_finished_as(k, "OwnerNotFound") &&
-	       !is_finished_as(k, "OutOfSync");
+	       !is_finished_as(k, "OutOfSync") && !is_finished_as(k, "FailedToStart");
 }
 
 void finish_remotely(struct pass *p, struct clone *k)
@@ -256,6 +256,8 @@ void finish_remotely(struct pass *p, struct clone *k)
 	} else if (is_finished_as(k, "OwnerNotFound")) {
 		/* The job was removed on the worker: that does not tell how it ended. */
 		rest_copy_gone(p, k, "job", true);
+	} else if (is_finished_as(k, "FailedToStart")) {
+		verdict_not_started(p, k);
 	} else {
 		finish_local(p, k);
 	}

@@ -48,12 +48,14 @@ bool race_is_changed(const struct pass *p, const struct clone *k)
 }
 
 /*
- * Is the clone Finished, evicted, or told to stop (perhaps in the last round, and Kueue there has
- * not yet reacted)?
+ * Is the clone Finished, inactive, or told to stop (perhaps in the last round, and Kueue there has
+ * not yet reacted)? One that Kueue there evicted and queues again keeps its place there and what
+ * Kueue counts of it, unless a copy of the job is left from a round that it won.
  */
-static bool is_ending(const struct clone *k)
+static bool is_ending(const struct pass *p, const struct clone *k)
 {
-	return clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) || clone_is(k, F_DEACTIVATION);
+	return clone_is(k, F_FINISHED) || clone_is(k, F_DEACTIVATION) || !clone_is(k, F_ACTIVE) ||
+	       (clone_is(k, F_EVICTED) && twin_is_ours(twin_there(p, k)));
 }
 
 /* What the cluster is left out for after that. */
@@ -106,7 +108,7 @@ static bool disqualify(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_DISQUALIFIED);
 		return true;
 	}
-	if (!is_ending(k) && race_in_sync(p, k)) {
+	if (!is_ending(p, k) && race_in_sync(p, k)) {
 		return clone_is(k, F_TERMINATING);
 	}
 	rule = race_in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
@@ -176,8 +178,8 @@ static struct clone *winner(struct pass *p)
 
 	for (CLONES_EACH(k, p)) {
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
-		    !nominate_has(p, str_of(k->c->name)) || is_going(p, k->r) ||
-		    !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
+		    clone_is(k, F_EVICTED) || !nominate_has(p, str_of(k->c->name)) ||
+		    is_going(p, k->r) || !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
 			continue; /* it may be unknown whether its job or its kind exists */
 		}
 		if (is_better(p, k, best)) {

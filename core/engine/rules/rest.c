@@ -162,12 +162,12 @@ static mk_str retry_words(struct pass *p, const struct clone *k, const struct wl
 {
 	struct arena *a = &p->e->scratch;
 
+	if (k->r && k->r->present && (k->r->facts->flags & (F_FINISHED | F_EVICTED))) {
+		return rest_end_words(p, k);
+	}
 	if (rule == R_REFUSED) {
 		return arena_printf(a, "worker cluster \"%s\" refused the job: %.*s", k->c->name,
 				    STR_ARG(str_cut(str_of(wc->why), WORDS_MAX)));
-	}
-	if (k->r && k->r->present && (k->r->facts->flags & (F_FINISHED | F_EVICTED))) {
-		return rest_end_words(p, k);
 	}
 	return arena_printf(a, "%s worker cluster \"%s\"",
 			    rule == R_LOST       ? "no contact was made with"

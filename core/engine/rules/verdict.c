@@ -96,6 +96,14 @@ void verdict_out_of_sync(struct pass *p, const struct clone *k)
 	verdict_retry(p, k, R_OUT_OF_SYNC, text, "Warning");
 }
 
+void verdict_not_started(struct pass *p, const struct clone *k)
+{
+	verdict_retry(p, k, R_REFUSED,
+		      arena_printf(p->e->out->arena, "Cannot start the job on \"%s\": %.*s",
+				   k->c->name, STR_ARG(k->r->facts->s[S_FINISHED_MESSAGE])),
+		      "Warning");
+}
+
 void verdict_remote_gone(struct pass *p, const struct clone *k)
 {
 	verdict_retry(p, k, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);

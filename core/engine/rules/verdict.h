@@ -28,6 +28,11 @@ mk_str verdict_admitted_name(mk_str message);
  * or gone. A Warning says so.
  */
 void verdict_out_of_sync(struct pass *p, const struct clone *k);
+/*
+ * Turns the check to Retry, because the worker's Kueue cannot start the job there. A Warning has
+ * its words. The job never ran, so this is not its end.
+ */
+void verdict_not_started(struct pass *p, const struct clone *k);
 /* Turns the check to Retry, because the winner's clone or job is gone. */
 void verdict_remote_gone(struct pass *p, const struct clone *k);
 
