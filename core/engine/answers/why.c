@@ -14,6 +14,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/won.h"
 
 #define NAME_OF(id, text) [id] = text,
 const char *const why_names[WHY_N] = {WHY_CLUSTER(NAME_OF)};
@@ -120,6 +121,8 @@ static void winner_job(struct pass *p, const struct clone *k, struct why_cluster
 	} else if (!f) {
 		w->why = WHY_JOB_AWAITED;
 		w->words = STR("was chosen; the job is not there yet");
+		w->until_ms = why_wall(p->e, won_given_up_at(p, k, job));
+		w->then = w->until_ms < 0 ? NULL : "the job is queued again";
 	} else if (facts_is(f, F_ENDED)) {
 		w->why = WHY_JOB_ENDED;
 		w->words = STR("was chosen; the job has ended");
@@ -328,24 +331,10 @@ static bool is_barred(struct pass *p, struct clone *k)
 	       !(p->f->flags & (F_FINISHED | F_EVICTED)) && cordon_bars(p, k);
 }
 
-/* A write for the job that went there is refused, here or there. */
-static void add_refusal(struct pass *p, const struct clone *k, struct why_cluster *w)
-{
-	const struct record *of[] = {p->job, k->r, twin_record(p, k)};
-
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		mk_str words = refusal_words(p->e, of[i]);
-
-		if (words.n > 0) {
-			w->words = why_say(p, "%.*s; %.*s", STR_ARG(w->words), STR_ARG(words));
-			return;
-		}
-	}
-}
-
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
+	mk_str refused;
 
 	*ret = (struct why_cluster){.since_ms = -1, .until_ms = -1};
 	if (!cluster_up(k->c)) {
@@ -378,7 +367,9 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (won && ret->why == WHY_ADMITTED) {
 		winner_job(p, k, ret);
 	}
-	if (won) {
-		add_refusal(p, k, ret);
+	refused = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) ? refusal_on(p, k, won)
+									: STR("");
+	if (refused.n > 0) {
+		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(refused));
 	}
 }

@@ -10,6 +10,7 @@
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/scale.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/wall.h"
 
@@ -456,6 +457,9 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (arena_failed(a)) {
 		say_no_memory(p->e);
 		return;
+	}
+	if (!diff) {
+		refusal_moot(remote, R_JOB_FORWARD);
 	}
 	if (!diff || !pass_ready(p, remote) || is_walled(p, remote) ||
 	    !may_forward(p, k, remote, diff)) {

@@ -4,6 +4,7 @@
 
 #include "core/base/backoff.h"
 #include "core/engine/act/note.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/wall.h"
 
 enum {
@@ -88,9 +89,12 @@ void priority_sync(struct pass *p, struct clone *k)
 	struct json *body;
 	static const char boost[] = "/metadata/annotations/kueue.x-k8s.io~1priority-boost";
 
-	if (is_same(p, k->r->facts) || clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !wc || !pass_ready(p, k->r) || is_walled(p, wc) || !may_try(p, k, wc) ||
-	    !pass_workload(p)) {
+	if (is_same(p, k->r->facts)) {
+		refusal_moot(k->r, R_PRIORITY);
+		return;
+	}
+	if (clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) || !wc || !pass_ready(p, k->r) ||
+	    is_walled(p, wc) || !may_try(p, k, wc) || !pass_workload(p)) {
 		return;
 	}
 	body = ops_merge(p->e, k->r, &op);

@@ -240,8 +240,8 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 			continue;
 		}
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {
-			any = true;
 			(void)remove_remote(p, k, R_LOSER);
+			any |= !remove_is_passed_over(p, k);
 		}
 		if (k->r && k->r->taken) {
 			any = true; /* a create met an unseen object: ours, perhaps */
@@ -437,7 +437,9 @@ void race_pass(struct pass *p)
 		best = pass_look(p) ? winner(p) : NULL;
 	}
 	if (best) {
-		if (!is_left_elsewhere(p, best)) {
+		if (is_left_elsewhere(p, best)) {
+			message_explain(p);
+		} else {
 			win(p, best);
 		}
 		return;

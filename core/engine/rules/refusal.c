@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
+#include "core/engine/rules/twin.h"
 
 /* The server's words without control characters, which no Event and no log is to have. */
 static mk_str cleaned(struct arena *a, mk_str words)
@@ -76,6 +77,23 @@ void refusal_end(struct record *r)
 	}
 }
 
+void refusal_moot(struct record *r, enum rule rule)
+{
+	if (r->refusal && r->refusal->rule == rule) {
+		refusal_end(r);
+	}
+}
+
+void refusal_seen(struct record *r)
+{
+	bool create =
+		r->refusal && (r->refusal->rule == R_CREATE || r->refusal->rule == R_JOB_CREATE);
+
+	if (r->refusal && create == r->present) {
+		refusal_end(r);
+	}
+}
+
 int64_t refusal_since(const struct record *r)
 {
 	return r && r->refusal ? r->refusal->since : INT64_MAX;
@@ -100,6 +118,16 @@ static const struct {
 	{R_JOB_SIZES, "the sizes of the job"},
 	{R_SHRINK, "the new size of the Workload"},
 	{R_PRIORITY, "the changed priority"},
+	{R_DEACTIVATE, "the stop of the job"},
+	{R_LOSER, "the removal of what is left there"},
+	{R_RELEASE, "the removal of what is left there"},
+	{R_STALE, "the removal of what is left there"},
+	{R_DISQUALIFIED, "the removal of what is left there"},
+	{R_UNNOMINATED, "the removal of what is left there"},
+	{R_CORDON, "the removal of what is left there"},
+	{R_DELETED, "the removal of what is left there"},
+	{R_UNCHECKED, "the removal of what is left there"},
+	{R_SPEC, "the removal of what is left there"},
 };
 
 static const char *what_of(const struct record *r)
@@ -112,7 +140,8 @@ static const char *what_of(const struct record *r)
 	return r->table->kind == KIND_WORKLOAD ? "a write to the Workload" : "a write to the job";
 }
 
-mk_str refusal_words(struct engine *e, const struct record *r)
+/* What is refused, where, since when and why; "": nothing for REFUSAL_SAY_MS. */
+static mk_str words_of(struct engine *e, const struct record *r)
 {
 	const struct refusal *f = r ? r->refusal : NULL;
 	const struct cluster *c = f ? cluster_get(e, r->table->cluster) : NULL;
@@ -129,6 +158,20 @@ mk_str refusal_words(struct engine *e, const struct record *r)
 		what_of(r), STR_ARG(since), f->words ? f->words : "no reason is known");
 }
 
+mk_str refusal_on(struct pass *p, const struct clone *k, bool won)
+{
+	const struct record *of[] = {won ? p->job : NULL, k->r, twin_record(p, k)};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		mk_str words = words_of(p->e, of[i]);
+
+		if (words.n > 0) {
+			return words;
+		}
+	}
+	return STR("");
+}
+
 void refusal_tell(struct pass *p, struct record *r)
 {
 	struct refusal *f = r->refusal;
@@ -138,5 +181,5 @@ void refusal_tell(struct pass *p, struct record *r)
 		return; /* rules/rest.c tells of clones that are refused */
 	}
 	f->told = true;
-	note_warn(p->e, p->local, "WriteRefused", "%.*s", STR_ARG(refusal_words(p->e, r)));
+	note_warn(p->e, p->local, "WriteRefused", "%.*s", STR_ARG(words_of(p->e, r)));
 }

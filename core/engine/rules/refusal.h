@@ -41,8 +41,13 @@ int64_t refusal_since(const struct record *r);
  */
 int64_t refusal_of_object(const struct record *r);
 /*
- * What is refused, where, since when and why, in the scratch arena; "": nothing for
- * REFUSAL_SAY_MS.
+ * What is refused, where, since when and why, in the scratch arena: of the objects on the clone's
+ * cluster, and of the local job when that cluster has won. "": nothing for REFUSAL_SAY_MS.
  */
-mk_str refusal_words(struct engine *e, const struct record *r);
+mk_str refusal_on(struct pass *p, const struct clone *k, bool won);
+/* What 'rule' would write is there without a write: its refusal has ended. */
+void refusal_moot(struct record *r, enum rule rule);
+/* The object is present, and need not be created; or it is gone, and need not be written. */
+void refusal_seen(struct record *r);
+
 #endif

@@ -72,13 +72,15 @@ mk_str verdict_admitted_on(struct arena *a, const struct clone *k)
 	return arena_printf(a, ADMITTED_ON "%s\"", k->c->name);
 }
 
-mk_str verdict_admitted_name(mk_str message)
+mk_str verdict_admitted_name(mk_str message, bool *ret_more)
 {
 	const mk_str before = STR(ADMITTED_ON);
+	mk_str name = str_starts(message, before) ? str_sub(message, before.n, message.n - before.n)
+						  : STR("");
+	const char *end = name.n > 0 ? memchr(name.p, '"', name.n) : NULL;
 
-	return str_starts(message, before) && str_ends(message, STR("\""))
-		       ? str_sub(message, before.n, message.n - before.n - 1)
-		       : STR("");
+	*ret_more = end && end + 1 < name.p + name.n;
+	return end ? str_sub(name, 0, (size_t)(end - name.p)) : STR("");
 }
 
 void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type)

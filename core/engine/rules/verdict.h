@@ -21,8 +21,11 @@ void verdict_evicted(struct pass *p, const struct clone *k);
 void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 /* The check's message for a winner; in 'a'. */
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k);
-/* The cluster in such a message; "" when it is another message. */
-mk_str verdict_admitted_name(mk_str message);
+/*
+ * The cluster in such a message; "" when it is another message. 'ret_more': words follow it, of
+ * what keeps the job away.
+ */
+mk_str verdict_admitted_name(mk_str message, bool *ret_more);
 /*
  * Turns the check to Retry, because the worker's Kueue finished the clone: its job is another one,
  * or gone. A Warning says so.

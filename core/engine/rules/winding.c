@@ -24,8 +24,10 @@
 static mk_str told_winner(struct pass *p)
 {
 	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+	bool more;
 
-	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")));
+	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")),
+				     &more);
 }
 
 /* Does the local job have the same start time as the copy? Most kinds have one. */

@@ -4,6 +4,7 @@
 
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
+#include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/breaker.h"
@@ -16,6 +17,7 @@
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/priority.h"
 #include "core/engine/rules/race.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/scale.h"
@@ -122,7 +124,7 @@ static void evicted(struct pass *p, const struct clone *k)
 	}
 }
 
-/* The worker's API server refuses the job for good. */
+/* The worker's API server refuses the job for good, or has not taken it for too long. */
 static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 {
 	mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
@@ -148,6 +150,27 @@ static bool was_copied(const struct pass *p, const struct clone *k, const struct
 	return wc->bout.job_made || k->r->facts->s[S_OWNER_UID].n > 0;
 }
 
+int64_t won_given_up_at(const struct pass *p, const struct clone *k, const struct record *job)
+{
+	int64_t since = refusal_since(job);
+
+	if (since == INT64_MAX || job->refusal->rule != R_JOB_CREATE) {
+		return INT64_MAX;
+	}
+	since = since > k->c->up_at ? since : k->c->up_at; /* before, nothing was tried */
+	return lost_after(p->e, since, p->e->o.worker_lost_timeout_ms);
+}
+
+/* The job could not be created for too long: nothing runs there, and others may take it. */
+static bool is_overdue(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	const struct record *job = twin_record(p, k);
+
+	return pass_is_due(p, won_given_up_at(p, k, job)) &&
+	       keep_str(&wc->why,
+			job->refusal->words ? str_of(job->refusal->words) : STR("no answer"));
+}
+
 static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 {
 	struct table *t = table_of(p->e, k->c, p->kind);
@@ -168,6 +191,10 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
 	    (p->job->facts->flags & (F_TERMINATING | F_ENDED))) {
+		return;
+	}
+	if (is_overdue(p, k, wc)) {
+		refused(p, k, wc);
 		return;
 	}
 	if (p->job->inflight) {
@@ -314,6 +341,7 @@ static void winner(struct pass *p, struct clone *k)
 		priority_sync(p, k);
 		topology_write(p, k);
 		won_run_job(p, k);
+		message_won(p, k);
 	} else {
 		verdict_remote_gone(p, k);
 	}

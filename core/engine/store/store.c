@@ -380,6 +380,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->present = true;
 		r->table->n_present++;
 		list_del(&r->tomb);
+		refusal_seen(r);
 	}
 	tell_table(r, 1);
 	return true;
@@ -399,6 +400,7 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 	tell_table(r, -1);
 	forget_state(s, r);
 	r->present = false;
+	refusal_seen(r);
 	r->table->n_present--;
 	r->gone_at = now;
 	list_add_tail(&s->tombs, &r->tomb);
