@@ -188,9 +188,11 @@ struct bout {
 	bool job_made; /* the job was created */
 
 	/* rules/rest.c */
-	bool there;   /* our clone was seen, and we did not delete it */
-	bool respec;  /* ... or we did, for its spec, which the local one no longer has */
-	bool changed; /* ... which a webhook or client of the worker had changed */
+	bool there;     /* our clone was seen, and we did not delete it */
+	bool respec;    /* ... or we did, for its spec, which the local one no longer has */
+	bool changed;   /* ... which a webhook or client of the worker had changed */
+	bool retried;   /* this round's Retry was counted */
+	int64_t ran_at; /* a copy that is not stopped was seen then; 0 none yet */
 
 	/* rules/breaker.c */
 	bool made;               /* our clone was seen */
@@ -223,10 +225,11 @@ struct wl_cluster {
 
 	/* rules/rest.c: it outlives the round */
 	int64_t skip_until;   /* the cluster is left out until then */
-	unsigned fails;       /* calls of rest_skip in a row */
+	unsigned fails;       /* Retries and skips in a row: the length of the rest */
 	unsigned removed;     /* copies in a row that another client removed there */
 	unsigned turned_down; /* clones in a row that were refused */
-	int64_t forget_at;    /* then removals count from the first again */
+	int64_t forget_at;    /* then fails and removals count from the first again */
+	int64_t room_after;   /* room there that comes free later ends it (wall ms); 0 none does */
 	char *hurdle;         /* why it rests, or did, for users; NULL never */
 	bool quiet;           /* ... is no news: the check's message has it after a while only */
 	uint64_t told;        /* hash of the text of the last Event */
@@ -244,7 +247,8 @@ struct wl_cluster {
 
 	/* rules/priority.c */
 	unsigned priority_tries;     /* writes of the priority of ... */
-	int64_t priority_generation; /* ... this generation of the local spec */
+	int64_t priority_generation; /* ... this generation of the local spec, */
+	int64_t priority_at;         /* ... the last one */
 
 	/* rules/tally.c */
 	bool asked; /* a create of the clone was sent, and it was not seen yet */
@@ -357,6 +361,7 @@ struct wl {
 
 	/* rules/workload.c */
 	bool counted; /* in the users of the manager's job table, see watches_use */
+	bool owes;    /* rules/finish.c: Finished, and the job's end is not on the manager yet */
 	bool frozen;  /* no plugin serves the kind of its job */
 
 	/* rules/tally.c */

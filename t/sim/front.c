@@ -18,18 +18,25 @@ int front_refusal(struct sim *s, const struct msg *m)
 	if (p->error && rng_chance(&s->rng, 1, 2)) {
 		return 503;
 	}
+	if (p->forbid_status && job &&
+	    memmem(m->req.target.p, m->req.target.n, "/status", 7) != NULL) {
+		return 403;
+	}
 	return (p->forbid_jobs && job) || (p->refuse_clones && str_is(m->req.method, "POST") &&
 					   str_ends(m->req.target, STR("/workloads")))
 		       ? 403
 		       : 0;
 }
 
-mk_str front_text(struct sim *s, int status)
+mk_str front_text(struct sim *s, const struct plane *p, int status)
 {
+	const char *no = p->forbid_jobs ? "jobs.batch is forbidden: User \\\"us\\\" cannot use them"
+					: "exceeded quota: objects";
+
 	return arena_printf(&s->arena,
 			    "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\","
 			    "\"message\":\"%s\",\"reason\":\"%s\",\"code\":%d}",
-			    status == 403   ? "exceeded quota: objects"
+			    status == 403   ? no
 			    : status == 429 ? "too many"
 					    : "down",
 			    status == 403   ? "Forbidden"

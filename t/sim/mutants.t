@@ -63,7 +63,7 @@ one() {
 		return
 	fi
 	from=$(sed -n '2s/^.*seeds from \([0-9]*\)$/\1/p' "$1")
-	which=$(sed -n -e '2s/^wide .*/--wide/p' -e '2s/^world \([a-z,]*\).*/--world \1/p' "$1")
+	which=$(sed -n -e '2s/^wide .*/--wide/p' -e '2s/^world \([a-z0-9,]*\).*/--world \1/p' "$1")
 	# shellcheck disable=SC2086
 	[ -z "$from" ] || "$dir/$B/sim" $which --seeds 100 --first "$from" --jobs 1 >>"$out/$name.log" 2>&1
 	# shellcheck disable=SC2086

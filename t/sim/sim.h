@@ -116,6 +116,7 @@ struct plane {
 	bool shape, rewrite;  /* webhooks */
 	bool limit_jobs;      /* each write to a job is one too many */
 	bool forbid_jobs;     /* daemons may not see jobs */
+	bool forbid_status;   /* ... nor write their status */
 	bool refuse_clones;   /* ... nor make Workloads */
 };
 
@@ -390,7 +391,7 @@ int64_t wire_delay(struct sim *s, const struct plane *p);
 /* The HTTP status with which the server refuses the request; 0 = it carries it out. */
 int front_refusal(struct sim *s, const struct msg *m);
 /* The body of that refusal, a Status. */
-mk_str front_text(struct sim *s, int status);
+mk_str front_text(struct sim *s, const struct plane *p, int status);
 /* What the webhooks make of the object that was sent. */
 mk_str front_rewritten(struct sim *s, const struct plane *p, const struct ks_request *r);
 

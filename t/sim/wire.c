@@ -393,7 +393,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 	if (resp.status != 0) {
 		resp.content_type = "application/json";
 		resp.retry_after_ms = resp.status == 429 ? 1000 : -1;
-		resp.body = front_text(s, resp.status);
+		resp.body = front_text(s, m->plane, resp.status);
 	} else {
 		m->req.body = front_rewritten(s, p, &m->req);
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);

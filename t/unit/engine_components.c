@@ -204,7 +204,7 @@ static void unusable(const char *replicas)
 
 /*
  * A scaler over there puts its own number back each time: the components share
- * the copy, and so its patience.
+ * the copy, and so its rest.
  */
 static void undone(void)
 {
@@ -220,9 +220,13 @@ static void undone(void)
 		w_patch(w, w_find(w, 2, SET, "ns", "s"), "{\"spec\":{\"replicas\":9}}");
 		w_settle(w);
 	}
+	is_int((long long)w_times(w_take(w), "job_forward"), 3,
+	       "undone three times: it rests for all");
+	w_advance(w, 10 * 1000);
 	log = w_take(w);
-	is_int((long long)w_times(log, "job_forward"), 3, "undone three times: it is held for all");
-	is_int((long long)w_times(log, "event 0 Event"), 1, "... and an Event tells once");
+	is_int((long long)w_times(log, "event 0 Event"), 1, "... an Event tells once");
+	is_str(w_str(w, w_find(w, 2, SET, "ns", "s"), "/spec/replicas"), "1",
+	       "... and it is sent again");
 	w_free(w);
 }
 

@@ -468,6 +468,9 @@ static void disqualified(void)
 	w_settle(w);
 	w_take(w);
 	clone_condition(w, 1, "wl-j", "Evicted", "Preempted", false);
+	w_advance(w, 2000);
+	ok(!strstr(w_take(w), "delete"), "evicted, Kueue there queues it again: it stays");
+	w_patch(w, clone_of(w, 1, "wl-j"), "{\"spec\":{\"active\":false}}");
 	w_settle(w);
 	log = w_take(w);
 	ok(strstr(log, "delete 1 Workload wl-j disqualified"), "taken away");

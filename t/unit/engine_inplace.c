@@ -82,6 +82,31 @@ static void shrinks_while_it_waits(void)
 	w_free(w);
 }
 
+/* The worker may not let us write for a while: that kills no job that runs. */
+static void not_allowed(void)
+{
+	struct world *w = elastic_world(1);
+	struct object *wl = elastic_job(w, 1);
+
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_MERGE,
+			      .cluster = w->links[1],
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_DENIED};
+	w->rig_http = 403;
+	w->rig_words = "workloads.kueue.x-k8s.io \"wl-j\" is forbidden: User \"us\" cannot patch";
+	resize(w, wl, 1, 2);
+	w_advance(w, 3600 * 1000);
+	is_str(check_state(w, wl), "Ready", "a worker that gives no right ends no job that runs");
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... it runs on in its old size");
+	w->rig.times = 0;
+	w_advance(w, 5 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 1, JOB, "ns", "j"), "/spec/parallelism"), "1",
+	       "... and shrinks when the right is back");
+	w_free(w);
+}
+
 static void refused(void)
 {
 	struct world *w = elastic_world(1);
@@ -94,9 +119,10 @@ static void refused(void)
 			      .outcome = OUTCOME_REFUSED,
 			      .code = ERR_INVALID};
 	resize(w, wl, 1, 2);
-	w_advance(w, 600 * 1000);
-	is_int(1000 - (int)w->rig.times, 3, "a worker that refuses is asked three times");
-	is_str(check_state(w, wl), "Retry", "... then it starts anew");
+	w_advance(w, 10 * 60 * 1000);
+	is_str(check_state(w, wl), "Ready", "a worker that refuses the size: the job runs on");
+	w_advance(w, 6 * 60 * 1000);
+	is_str(check_state(w, wl), "Retry", "... after workerLostTimeout it starts anew");
 	w_free(w);
 }
 
@@ -152,6 +178,7 @@ int main(void)
 {
 	shrinks_while_it_runs();
 	shrinks_while_it_waits();
+	not_allowed();
 	refused();
 	not_elastic();
 	finalizer();

@@ -366,10 +366,21 @@ static void undone(void)
 		w_patch(w, remote(w), "{\"spec\":{\"size\":1}}");
 		w_settle(w);
 	}
-	w_later(w, 3600 * 1000);
+	is_int((long long)w_times(w_take(w), "job_forward"), 3, "undone three times: it rests");
+	for (int i = 0; i < 10; i++) {
+		w_advance(w, 60 * 1000);
+		w_patch(w, remote(w), "{\"spec\":{\"size\":1}}");
+		w_settle(w);
+	}
 	log = w_take(w);
-	is_int((long long)w_times(log, "job_forward"), 3, "undone three times: it is held");
 	is_int((long long)w_times(log, "event 0 Event wl-t"), 1, "... and an Event tells, once");
+	ok(w_times(log, "job_forward") > 3 && w_times(log, "job_forward") < 10,
+	   "... it is sent again, ever more seldom");
+	w_advance(w, 5 * 60 * 1000);
+	is_str(w_str(w, remote(w), "/spec/size"), "5", "... and is there when nobody undoes it");
+	(void)w_take(w);
+	w_patch(w, remote(w), "{\"spec\":{\"size\":1}}");
+	w_settle(w);
 	w_patch(w, job, "{\"metadata\":{\"generation\":3}}");
 	w_settle(w);
 	log = w_take(w);

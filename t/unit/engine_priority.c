@@ -82,16 +82,13 @@ static void refused(void)
 	w_patch(w, wl, CLASS("high", 100));
 	w_settle(w);
 	w_advance(w, 3600 * 1000);
-	is_int(1000 - (int)w->rig.times, 8, "a worker that refuses is asked a few times");
-	ok(strstr(w_take(w), "The changed priority is refused on worker cluster \\\"w1\\\"") !=
-		   NULL,
+	ok(w->rig.times > 970, "a worker that refuses is asked ever more seldom");
+	ok(strstr(w_take(w), "worker cluster \\\"w1\\\" has refused the changed priority since "),
 	   "... and an Event tells");
 	w->rig.times = 0;
-	w_patch(w, wl, "{\"metadata\":{\"generation\":3}}");
-	w_patch(w, wl, CLASS("higher", 101));
-	w_advance(w, 600 * 1000);
-	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/priority"), "101",
-	       "another change is tried");
+	w_advance(w, 5 * 60 * 1000);
+	is_str(w_str(w, clone_of(w, 1, "wl-j"), "/spec/priority"), "100",
+	       "the priority is there when the worker takes it");
 	w_free(w);
 }
 

@@ -252,6 +252,32 @@ static void test_job_refused(void)
 	w_free(w);
 }
 
+/* A job that its winner does not take, for a reason that may pass. */
+static void test_job_awaited(void)
+{
+	struct world *w = w_new(1);
+
+	(void)a_job(w, "j");
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_CREATE,
+			      .cluster = 1,
+			      .kind = JOB,
+			      .outcome = OUTCOME_UNKNOWN,
+			      .code = ERR_UNKNOWN};
+	w->rig_words = "failed calling webhook \"mjob.kb.io\"";
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_later(w, 12000);
+	is_str(on(w, "w1"),
+	       "JobAwaited: was chosen; the job is not there yet; worker cluster \"w1\" has "
+	       "refused "
+	       "the job since 2027-01-15T08:00:00Z, and is asked again: failed calling webhook "
+	       "\"mjob.kb.io\"",
+	       "a job that the winner does not take: its words");
+	is_str(next(w), "2027-01-15T08:15:00Z w1 the job is queued again", "... and how long");
+	w_free(w);
+}
+
 /* Before any worker is asked, and after an eviction: the check says what is waited for. */
 static void test_message_of_others(void)
 {
@@ -526,6 +552,7 @@ int main(void)
 	test_breaker();
 	test_changed();
 	test_job_refused();
+	test_job_awaited();
 	test_message_of_others();
 	test_clash();
 	test_gate();

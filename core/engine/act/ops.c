@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/act/note.h"
 #include "core/engine/answers/message.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/store/observe.h"
 #include "core/engine/store/touch.h"
@@ -17,6 +18,7 @@ enum {
 	FENCED_MS = 1000,
 	MARK_AGAIN_MS = 5000,
 	REST_MAX_MS = 30 * 1000,
+	BACK_OFF_MAX_MS = 5 * 60 * 1000,
 };
 
 void ops_plain(struct engine *e, struct op *op, enum rule rule)
@@ -172,6 +174,7 @@ static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
 {
 	int64_t wait = queue_backoff(r->fails++);
 
+	wait = wait < BACK_OFF_MAX_MS ? wait : BACK_OFF_MAX_MS;
 	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
 }
 
@@ -273,7 +276,7 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	bool known = !ev->obj && rv != 0 && r->present && r->rv >= rv;
 	bool shown = known || str_u64(json_str_at(ev->obj, "/metadata/resourceVersion"), &rv);
 
-	r->denied = 0;
+	refusal_end(r);
 	r->unanswered = 0;
 	if (shown && moved_nothing(r, f, rv)) {
 		rest(e, r, queue_backoff(r->fails++));
@@ -283,7 +286,10 @@ static void applied(struct engine *e, struct record *r, const struct inflight *f
 	/* A controller that removes our marks again and again must not make us write as fast. */
 	r->retry_at = f->rule == R_ADOPT ? e->now + MARK_AGAIN_MS : 0;
 	if (f->rule == R_JOB_FORWARD) {
-		r->forward_tries++; /* job.c stops after FORWARD_MAX tries */
+		if (r->forward_tries < UINT8_MAX) {
+			r->forward_tries++; /* rules/job.c: the next one comes later */
+		}
+		r->forward_at = e->now;
 	}
 	if (shown && !known && (f->type != OP_DELETE || terminating)) {
 		observe_reply(e, r, ev, false);
@@ -382,7 +388,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
 			job_refused(e, r, ev->text);
 		}
-		r->denied = for_good(ev->code) ? r->denied + 1 : 0;
+		refusal_saw(e, r, f->rule, ev, for_good(ev->code));
 		if (f->rule == R_CREATE && for_good(ev->code)) {
 			rest(e, r, queue_backoff(r->fails++));
 			rest_refused(e, r, ev->text); /* a longer wait, which grows */
@@ -425,6 +431,7 @@ void ops_done(struct engine *e, const struct event *ev)
 			refused(e, r, f, ev);
 		} else {
 			unanswered(e, r, f);
+			refusal_saw(e, r, f->rule, ev, false);
 			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
 				rest_refused(e, r, ev->text); /* a webhook of the worker is down */
 			}

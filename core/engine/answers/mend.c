@@ -90,6 +90,14 @@ static const struct mend clusters[] = {
 	{WHY_FORMER, NULL, "name the earlier manager in multiKueue.formerManagers"},
 	{WHY_SAME_SERVER, NULL, "remove one of the two MultiKueueClusters from the config"},
 	{WHY_CORDONED, NULL, "let it take jobs again when it may: kubectl multikueue uncordon"},
+	{WHY_JOB_AWAITED, "kueue-webhook-service",
+	 "see whether Kueue runs on the worker, whose webhook does not answer: "
+	 "kubectl -n kueue-system get deployments"},
+	{WHY_JOB_AWAITED, "failed calling webhook",
+	 "see whether the service behind this webhook runs on the worker"},
+	{WHY_JOB_AWAITED, " has refused the job",
+	 "see what the worker says; the job is tried again by itself, and elsewhere after "
+	 "workerLostTimeout"},
 	{WHY_JOB_REFUSED, NULL, "mend what the worker says about the job, or the job"},
 	{WHY_WINNER_HIDDEN, NULL, "bring the worker back before it counts as lost"},
 };

@@ -8,7 +8,9 @@
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/why.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/twin.h"
 #include "core/engine/rules/unplaceable.h"
 #include "core/engine/rules/verdict.h"
 
@@ -169,6 +171,14 @@ static mk_str ending(struct pass *p)
 	return parts.n > 0 ? with_parts(a, STR(""), &parts, ENDING) : STR("");
 }
 
+/* Why it is left out, or what it refuses that keeps the Workload from others. */
+static mk_str news_of(struct pass *p, struct clone *k)
+{
+	mk_str refused = twin_is_ours(twin_left(p, k)) ? refusal_on(p, k, false) : STR("");
+
+	return refused.n > 0 ? refused : rest_news(p, k);
+}
+
 /* Before its time: only what is news, the clusters that are left out, "" when none is. */
 static mk_str left_out(struct pass *p)
 {
@@ -177,7 +187,7 @@ static mk_str left_out(struct pass *p)
 	unsigned more = 0;
 
 	for (CLONES_EACH(k, p)) {
-		mk_str why = rest_news(p, k);
+		mk_str why = news_of(p, k);
 
 		if (why.n > 0 && sum.n + why.n > SUM_MAX) {
 			more++;
@@ -237,7 +247,7 @@ static bool write(struct pass *p, mk_str sum, enum rule rule)
 	}
 	body = ssa_body(p, p->local);
 	if (body) {
-		ssa_check(p, body, CHECK_PENDING, sum);
+		ssa_check(p, body, p->state, sum);
 		ssa_send(e, p->local, body, rule, PRIO_STATUS, news ? "Warning" : NULL, sum);
 		p->w->explained_at = e->now;
 		p->w->round.explained++;
@@ -283,6 +293,19 @@ void message_explain(struct pass *p)
 	} /* else the text is not parsed yet, and need not be for this */
 }
 
+void message_won(struct pass *p, const struct clone *k)
+{
+	mk_str late = refusal_on(p, k, true), sum = verdict_admitted_on(p->e->out->arena, k);
+
+	if (p->state != CHECK_READY || p->over || (late.n == 0 && !facts_is(p->f, F_LATE))) {
+		return;
+	}
+	if (late.n > 0) {
+		sum = arena_printf(p->e->out->arena, "%.*s; %.*s", STR_ARG(sum), STR_ARG(late));
+	}
+	(void)write(p, sum, R_WAITING);
+}
+
 void message_held(struct pass *p)
 {
 	struct why_whole whole;
@@ -300,6 +323,7 @@ void message_ending(struct pass *p)
 {
 	const struct json *checks;
 	mk_str sum;
+	bool more;
 
 	if (p->state != CHECK_PENDING || p->over || !is_long(p, WAITS_END)) {
 		return;
@@ -307,8 +331,8 @@ void message_ending(struct pass *p)
 	checks = json_at(pass_workload(p), "/status/admissionChecks");
 	sum = ending(p);
 	if (sum.n > 0 &&
-	    verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message"))).n ==
-		    0) {
+	    verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")), &more)
+			    .n == 0) {
 		(void)write(p, sum, R_WAITING);
 	}
 }

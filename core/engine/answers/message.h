@@ -32,4 +32,10 @@ mk_str message_reasons(struct pass *p);
 /* That the Workload fits on no worker, and why; in the out arena. See rules/unplaceable.h. */
 mk_str message_unplaceable(struct pass *p);
 
+/*
+ * The check is Ready: its message adds to the winner what keeps the job, or a change of it, away
+ * from there, for as long as it does.
+ */
+void message_won(struct pass *p, const struct clone *k);
+
 #endif

@@ -11,8 +11,10 @@
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/race.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/won.h"
 
 #define NAME_OF(id, text) [id] = text,
 const char *const why_names[WHY_N] = {WHY_CLUSTER(NAME_OF)};
@@ -119,6 +121,8 @@ static void winner_job(struct pass *p, const struct clone *k, struct why_cluster
 	} else if (!f) {
 		w->why = WHY_JOB_AWAITED;
 		w->words = STR("was chosen; the job is not there yet");
+		w->until_ms = why_wall(p->e, won_given_up_at(p, k, job));
+		w->then = w->until_ms < 0 ? NULL : "the job is queued again";
 	} else if (facts_is(f, F_ENDED)) {
 		w->why = WHY_JOB_ENDED;
 		w->words = STR("was chosen; the job has ended");
@@ -190,7 +194,10 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 				   STR_ARG(why_short(f->s[S_FINISHED_MESSAGE])));
 	} else if (facts_is(f, F_EVICTED)) {
 		w->why = WHY_EVICTED;
-		w->words = why_say(p, "Kueue there has evicted it: %.*s",
+		w->words = why_say(p, "Kueue there has evicted it%s: %.*s",
+				   p->f && p->f->s[S_CLUSTER].n == 0 && facts_is(f, F_ACTIVE)
+					   ? " and queues it again"
+					   : "",
 				   STR_ARG(why_short(f->s[S_EVICTED_MESSAGE])));
 	} else if (by_winding(p, k, w)) {
 		return;
@@ -327,6 +334,7 @@ static bool is_barred(struct pass *p, struct clone *k)
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
+	mk_str refused;
 
 	*ret = (struct why_cluster){.since_ms = -1, .until_ms = -1};
 	if (!cluster_up(k->c)) {
@@ -358,5 +366,10 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	by_twin(p, k, ret);
 	if (won && ret->why == WHY_ADMITTED) {
 		winner_job(p, k, ret);
+	}
+	refused = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) ? refusal_on(p, k, won)
+									: STR("");
+	if (refused.n > 0) {
+		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(refused));
 	}
 }

@@ -81,7 +81,7 @@ bool cordon_drains(struct pass *p, struct clone *k)
 	    (k->r->facts->flags & (F_FINISHED | F_EVICTED)) || members_each(p, k, has_ended)) {
 		return false;
 	}
-	verdict_retry(p, R_DRAIN,
+	verdict_retry(p, k, R_DRAIN,
 		      arena_printf(p->e->out->arena, "Cluster \"%s\" %.*s", k->c->name,
 				   STR_ARG(cordon_words(p->e, k->c))),
 		      "Normal");

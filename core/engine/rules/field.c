@@ -6,6 +6,7 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
 
 enum { TURN_MAX = 3 * MAX_PICK }; /* nominated, next, and those that lack the job's kind */
@@ -67,15 +68,15 @@ static bool is_second_name(const struct pass *p, const struct cluster *c)
 /* Could a clone be created there now, its kind apart? The pass comes when a rest there is over. */
 static bool seems_free(struct pass *p, const struct cluster *c)
 {
-	const struct wl_cluster *wc = wl_cluster_known(p->w, c->id);
+	int64_t rests = rest_until(p, c);
 	const struct record *r;
 	enum twin twin;
 
 	if (!table_known(c, KIND_WORKLOAD) || c->own.cordoned || is_second_name(p, c)) {
 		return false;
 	}
-	if (wc && wc->skip_until > p->e->now) {
-		pass_again(p, wc->skip_until);
+	if (rests > p->e->now) {
+		pass_again(p, rests);
 		return false;
 	}
 	r = store_find(c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);

@@ -7,15 +7,20 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
 enum {
-	STATUS_GIVE_UP = 8,
 	LAST_STATUS_WAIT_MS = 1000,
 	CORE_FINISH_WAIT_MS = 500,
+	/*
+	 * Of refusals of the status that the copy has. With the rest that follows the last of them,
+	 * these are ten seconds.
+	 */
+	SMALLEST_AFTER_MS = 5 * 1000,
 	LIST_WAIT_MS = 15 * 60 * 1000, /* for a list that shows how the job ended */
 };
 
@@ -85,23 +90,69 @@ static bool core_had_its_turn(struct pass *p)
 }
 
 /*
- * The job cannot be seen: the clone's Finished is the last word, and is written to the local job. A
- * permanent refusal ends the wait.
+ * The manager has refused the job's last status for workerLostTimeout. The Workload turns Finished
+ * without it, so that its quota is free; the copy stays, and its end stays owed (finish_owes).
+ */
+static bool is_refused_for_long(struct pass *p)
+{
+	int64_t since = refusal_since(p->job);
+
+	return since != INT64_MAX && pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
+}
+
+/*
+ * The job cannot be seen: the clone's Finished is the last word, and is written to the local job.
  */
 static bool end_is_told(struct pass *p, const struct clone *k)
 {
-	return p->grouped || job_ended_status(p, k) == SYNC_SAME ||
-	       (p->job && p->job->denied >= STATUS_GIVE_UP);
+	return p->grouped || job_ended_status(p, k->r->facts) == SYNC_SAME ||
+	       is_refused_for_long(p);
+}
+
+/*
+ * Has the local job the end of its copy? 'words' is the Workload or clone that is Finished. While
+ * the manager refuses the status of the copy for what it is, every other write is the smallest
+ * status that says the end: a policy or a limit may let that pass.
+ */
+static bool end_is_home(struct pass *p, struct record *remote, const struct facts *words)
+{
+	struct refusal *f = refusal_of_object(p->job) == INT64_MAX ? NULL : p->job->refusal;
+	bool smallest, was, done;
+
+	if (!f) {
+		return job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
+	}
+	if (facts_is(p->job->facts, F_ENDED)) {
+		return true; /* the end was taken, the rest of the status is not */
+	}
+	was = p->job->inflight;
+	smallest = !f->smallest && f->last_at - f->object_since >= SMALLEST_AFTER_MS &&
+		   job_ended_status(p, words) == SYNC_WAIT;
+	done = !smallest && job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
+	if (!was && p->job->inflight) {
+		f->smallest = smallest;
+	}
+	return done;
 }
 
 /*
  * Is there surely no object here to report to: a copy without a member, or a job that was deleted?
- * A new process learns of Workloads before it learns of jobs.
+ * A new process learns of Workloads before it learns of jobs, and a manager that lets us see no
+ * jobs may have it.
  */
 static bool lacks_object(const struct pass *p)
 {
-	return !p->job &&
-	       (manager_knows(p->e, p->kind) || table_is_unserved(manager_table(p->e, p->kind)));
+	enum view view = table_view(p->e->clusters[CLUSTER_MANAGER], p->kind);
+
+	return !p->job && (view == VIEW_KNOWN || view == VIEW_MISSING);
+}
+
+/* The same as is_refused_for_long, when the manager does not let us see its jobs. */
+static bool is_unseen_for_long(struct pass *p)
+{
+	int64_t since = hidden_since(p->e->clusters[CLUSTER_MANAGER], p->kind);
+
+	return since != INT64_MAX && pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
 }
 
 /* True when this object's status is up to date. */
@@ -112,7 +163,7 @@ static bool object_done(struct pass *p, struct clone *k)
 	enum twin twin = twin_of_job(p, remote);
 
 	if (!p->job && (p->grouped || !lacks_object(p))) {
-		return lacks_object(p);
+		return lacks_object(p) || is_unseen_for_long(p);
 	}
 	if (table_view(k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);
@@ -130,13 +181,8 @@ static bool object_done(struct pass *p, struct clone *k)
 	if (!twin_is_ours(twin)) {
 		return end_is_told(p, k);
 	}
-	/*
-	 * Only permanent refusals end the wait: other errors pass, and with the copy the job's end
-	 * would be lost.
-	 */
 	return last_status_seen(p, remote) &&
-	       (job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME ||
-		(p->job && p->job->denied >= STATUS_GIVE_UP));
+	       (end_is_home(p, remote, k->r->facts) || is_refused_for_long(p));
 }
 
 /*
@@ -161,6 +207,34 @@ void finish_local(struct pass *p, struct clone *k)
 	}
 }
 
+/* Is nothing owed to the local object of the copy there? */
+static bool is_paid(struct pass *p, struct clone *k)
+{
+	struct record *remote = twin_record(p, k);
+
+	if (!twin_is_ours(twin_of_job(p, remote)) || !facts_is(remote->facts, F_ENDED)) {
+		return true;
+	}
+	if (!p->job) {
+		return lacks_object(p);
+	}
+	return !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
+	       facts_is(p->job->facts, F_ENDED) || end_is_home(p, remote, p->f);
+}
+
+bool finish_owes(struct pass *p)
+{
+	bool owes = false;
+
+	for (CLONES_EACH(k, p)) {
+		bool known = table_view(k->c, p->kind) == VIEW_KNOWN;
+
+		owes |= known && !members_each(p, k, is_paid);
+	}
+	p->w->owes = owes; /* before the pass that may: keep_text() keeps the Workload's */
+	return owes;
+}
+
 static bool is_finished_as(const struct clone *k, const char *reason)
 {
 	return str_is(k->r->facts->s[S_FINISHED_REASON], reason);
@@ -169,7 +243,7 @@ static bool is_finished_as(const struct clone *k, const char *reason)
 bool finish_tells_the_end(const struct clone *k)
 {
 	return clone_is(k, F_FINISHED) && !is_finished_as(k, "OwnerNotFound") &&
-	       !is_finished_as(k, "OutOfSync");
+	       !is_finished_as(k, "OutOfSync") && !is_finished_as(k, "FailedToStart");
 }
 
 void finish_remotely(struct pass *p, struct clone *k)
@@ -182,6 +256,8 @@ void finish_remotely(struct pass *p, struct clone *k)
 	} else if (is_finished_as(k, "OwnerNotFound")) {
 		/* The job was removed on the worker: that does not tell how it ended. */
 		rest_copy_gone(p, k, "job", true);
+	} else if (is_finished_as(k, "FailedToStart")) {
+		verdict_not_started(p, k);
 	} else {
 		finish_local(p, k);
 	}

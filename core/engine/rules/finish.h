@@ -10,6 +10,11 @@
 
 /* Copies the last status, then writes Finished, as far as each may be done now. */
 void finish_local(struct pass *p, struct clone *k);
+/*
+ * The local Workload is Finished: is there a copy whose end the local job has not? It is written,
+ * and until then no copy is removed: with it the end would be lost.
+ */
+bool finish_owes(struct pass *p);
 /* Handles a Finished clone: the end of the Workload, or a new try. */
 void finish_remotely(struct pass *p, struct clone *k);
 /*

@@ -3,9 +3,8 @@
 #include "core/engine/rules/inplace.h"
 
 #include "core/engine/rules/clone.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/wall.h"
-
-enum { REFUSED_MAX = 3 }; /* after so many refusals the clone is made again */
 
 bool inplace_is_elastic(const struct pass *p)
 {
@@ -61,6 +60,18 @@ static bool is_scaled_down(mk_str from, mk_str to)
 	return smaller;
 }
 
+/*
+ * Does the worker refuse the new size for good? Then the clone is made again, which ends its job;
+ * so only after workerLostTimeout. Missing rights come back, and are waited for.
+ */
+static bool is_refused(struct pass *p, const struct clone *k)
+{
+	int64_t since = refusal_of_object(k->r);
+
+	return since != INT64_MAX && k->r->refusal->rule == R_SHRINK &&
+	       pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
+}
+
 bool inplace_shrink(struct pass *p, struct clone *k)
 {
 	struct arena *a = p->e->out->arena;
@@ -69,8 +80,7 @@ bool inplace_shrink(struct pass *p, struct clone *k)
 	struct json *body, *spec;
 
 	if (!inplace_is_elastic(p) || clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !is_scaled_down(k->r->facts->s[S_COUNTS], p->f->s[S_COUNTS]) ||
-	    k->r->denied >= REFUSED_MAX) {
+	    !is_scaled_down(k->r->facts->s[S_COUNTS], p->f->s[S_COUNTS]) || is_refused(p, k)) {
 		return false;
 	}
 	if (!pass_ready(p, k->r) || !pass_workload(p)) {

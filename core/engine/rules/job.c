@@ -2,6 +2,7 @@
 /* The adapter's work on the job; see job.h. */
 #include "core/engine/rules/job.h"
 
+#include "core/base/backoff.h"
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
@@ -9,11 +10,14 @@
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/scale.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/wall.h"
 
 enum {
-	FORWARD_MAX = 3,
+	FORWARD_AT_ONCE = 3,    /* patches that did not stay; from then on they rest, */
+	FORWARD_REST_MS = 1000, /* ... first so long, then doubled up to */
+	FORWARD_REST_MAX_MS = 5 * 60 * 1000, /* ... this */
 	STATUS_EVERY_MS = 1000, /* one status write a second and job, with the latest state */
 	DEFER_MS = 2000,
 };
@@ -302,9 +306,8 @@ void job_abandoned_status(struct pass *p)
 	}
 }
 
-enum sync job_ended_status(struct pass *p, const struct clone *k)
+enum sync job_ended_status(struct pass *p, const struct facts *f)
 {
-	const struct facts *f = k->r->facts;
 	struct plug_finish how = {.failed = str_is(f->s[S_FINISHED_REASON], "Failed"),
 				  .reason = f->s[S_FINISHED_REASON],
 				  .message = f->s[S_FINISHED_MESSAGE],
@@ -347,8 +350,7 @@ void job_stamp(struct pass *p, struct json *draft)
 
 /*
  * A controller on the worker may put its own value back, and we would write again at once, for
- * ever. A patch that was applied and undone FORWARD_MAX times is held until the local object
- * changes.
+ * ever. A patch that was applied and undone comes again at growing rests.
  */
 static bool may_forward(struct pass *p, const struct clone *k, struct record *remote,
 			const struct json *diff)
@@ -367,14 +369,22 @@ static bool may_forward(struct pass *p, const struct clone *k, struct record *re
 		remote->forward = hash;
 		remote->forward_tries = 0;
 	}
-	if (remote->forward_tries == FORWARD_MAX) {
-		remote->forward_tries++;
+	if (remote->forward_tries < FORWARD_AT_ONCE) {
+		return true;
+	}
+	if (!pass_is_due(p, remote->forward_at +
+				    backoff_ms(FORWARD_REST_MS,
+					       remote->forward_tries - (unsigned)FORWARD_AT_ONCE,
+					       FORWARD_REST_MAX_MS))) {
+		return false;
+	}
+	if (remote->forward_tries == FORWARD_AT_ONCE) {
 		note_warn(p->e, p->local, NULL,
-			  "A change of the job is undone on worker cluster \"%s\" "
-			  "each time; it is not sent there again before the next one",
+			  "A change of the job is undone on worker cluster \"%s\" each time; it is "
+			  "sent there again",
 			  k->c->name);
 	}
-	return remote->forward_tries < FORWARD_MAX;
+	return true;
 }
 
 /*
@@ -447,6 +457,9 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 	if (arena_failed(a)) {
 		say_no_memory(p->e);
 		return;
+	}
+	if (!diff) {
+		refusal_moot(remote, R_JOB_FORWARD);
 	}
 	if (!diff || !pass_ready(p, remote) || is_walled(p, remote) ||
 	    !may_forward(p, k, remote, diff)) {

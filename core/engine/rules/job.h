@@ -22,10 +22,10 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
  */
 void job_abandoned_status(struct pass *p);
 /*
- * The same, when the clone tells how the job ended: the local job gets that end, if its kind
- * declares what an end looks like.
+ * The same, when the Finished of a Workload or clone, 'f', tells how the job ended: the local job
+ * gets that end and no more, if its kind declares what an end looks like.
  */
-enum sync job_ended_status(struct pass *p, const struct clone *k);
+enum sync job_ended_status(struct pass *p, const struct facts *f);
 /*
  * True when the local job has ended as another copy than 'remote': an end is final, and no API
  * server lets it be changed.

@@ -288,7 +288,6 @@ void members_run(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 	go_back(p, &was);
 	if (all) {
-		wc->fails = 0;
 		wc->rested = false;
 	}
 }

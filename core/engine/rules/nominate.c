@@ -14,6 +14,7 @@
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/places.h"
+#include "core/engine/rules/rest.h"
 
 enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5, SECOND_MS = 1000 };
 
@@ -32,19 +33,17 @@ bool nominate_is_served(const struct pass *p, const struct cluster *c)
 /* May a clone be created there now? Queues nothing. */
 static bool seems_connected(const struct pass *p, const struct clone *k)
 {
-	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
-
-	return !(wc && wc->skip_until > p->e->now) && !cordon_bars(p, k) &&
+	return rest_until(p, k->c) <= p->e->now && !cordon_bars(p, k) &&
 	       nominate_is_served(p, k->c) && table_known(k->c, KIND_WORKLOAD) &&
 	       k->twin != TWIN_FOREIGN && k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
 }
 
 bool nominate_is_connected(struct pass *p, struct clone *k)
 {
-	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+	int64_t rests = rest_until(p, k->c);
 
-	if (wc && wc->skip_until > p->e->now) {
-		pass_again(p, wc->skip_until);
+	if (rests > p->e->now) {
+		pass_again(p, rests);
 	} else if (!nominate_is_served(p, k->c)) {
 		k->lacks = true;
 		watches_tell(p->e, k->c, p->kind);

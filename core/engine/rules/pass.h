@@ -110,11 +110,19 @@ void pass_again(struct pass *p, int64_t at);
  */
 bool pass_is_due(struct pass *p, int64_t at);
 /*
+ * rules/refusal.c: sends an Event about the Workload when writes to 'r' have been refused for ten
+ * seconds, and queues the Workload for that time. Once for each row of refusals.
+ */
+void refusal_tell(struct pass *p, struct record *r);
+/*
  * May a write to the object be sent now? If not, the workload is queued for the time when it may,
  * or a get is sent whose answer queues it.
  */
 static inline bool pass_ready(struct pass *p, struct record *r)
 {
+	if (r->refusal) {
+		refusal_tell(p, r);
+	}
 	return ops_ready(p->e, r, &p->w->item);
 }
 /* Sends a get for the object, unless an event is expected that shows its state. */

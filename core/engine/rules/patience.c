@@ -154,7 +154,7 @@ bool patience_ends(struct pass *p)
 	if (p->is_narrow && !pass_look(p)) {
 		return true; /* without memory for the words; the pass comes again */
 	}
-	verdict_retry(p, R_PATIENCE,
+	verdict_retry(p, NULL, R_PATIENCE,
 		      arena_printf(a, GIVEN_BACK "%.*s: %.*s", STR_ARG(duration_text(a, timeout)),
 				   STR_ARG(message_reasons(p))),
 		      "Warning");

@@ -2,10 +2,16 @@
 /* A changed priority; see priority.h. */
 #include "core/engine/rules/priority.h"
 
+#include "core/base/backoff.h"
 #include "core/engine/act/note.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/wall.h"
 
-enum { TRIES_MAX = 8 };
+enum {
+	REST_FIRST_MS = 1000, /* between two writes of a priority that does not stay */
+	REST_MAX_MS = 5 * 60 * 1000,
+	TOLD_AT = 4, /* writes; the rests before took seven seconds */
+};
 
 static int64_t effective(const struct pass *p, const struct facts *f)
 {
@@ -51,21 +57,28 @@ static bool is_walled(struct pass *p, struct wl_cluster *wc)
 	return true;
 }
 
-/* Counts the tries for this generation of the local spec; false: TRIES_MAX were sent. */
+/*
+ * Another client on the worker may put the old priority back each time: the writes for a generation
+ * of the local spec come at growing rests. An Event tells of it once.
+ */
 static bool may_try(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	if (wc->priority_generation != p->f->generation) {
 		wc->priority_generation = p->f->generation;
 		wc->priority_tries = 0;
 	}
-	if (wc->priority_tries == TRIES_MAX) {
-		wc->priority_tries++;
+	if (wc->priority_tries > 0 &&
+	    !pass_is_due(p, wc->priority_at + backoff_ms(REST_FIRST_MS, wc->priority_tries - 1,
+							 REST_MAX_MS))) {
+		return false;
+	}
+	if (wc->priority_tries == TOLD_AT && !k->r->refusal) {
 		note_warn(p->e, p->local, NULL,
-			  "The changed priority is refused on worker cluster "
-			  "\"%s\", where the job keeps the old one",
+			  "The changed priority does not stay on worker cluster \"%s\", where the "
+			  "job has the old one; it is written again",
 			  k->c->name);
 	}
-	return wc->priority_tries < TRIES_MAX;
+	return true;
 }
 
 void priority_sync(struct pass *p, struct clone *k)
@@ -76,9 +89,12 @@ void priority_sync(struct pass *p, struct clone *k)
 	struct json *body;
 	static const char boost[] = "/metadata/annotations/kueue.x-k8s.io~1priority-boost";
 
-	if (is_same(p, k->r->facts) || clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !wc || !pass_ready(p, k->r) || is_walled(p, wc) || !may_try(p, k, wc) ||
-	    !pass_workload(p)) {
+	if (is_same(p, k->r->facts)) {
+		refusal_moot(k->r, R_PRIORITY);
+		return;
+	}
+	if (clone_is(k, F_TERMINATING) || clone_is(k, F_FINISHED) || !wc || !pass_ready(p, k->r) ||
+	    is_walled(p, wc) || !may_try(p, k, wc) || !pass_workload(p)) {
 		return;
 	}
 	body = ops_merge(p->e, k->r, &op);
@@ -89,6 +105,7 @@ void priority_sync(struct pass *p, struct clone *k)
 		(void)json_put(a, body, boost, value_or_null(p, boost));
 	}
 	wc->priority_tries++;
+	wc->priority_at = p->e->now;
 	op.as = wall_author(p);
 	ops_send(p->e, k->r, &op, R_PRIORITY);
 }

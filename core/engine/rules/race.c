@@ -29,10 +29,7 @@
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/wall.h"
 
-enum {
-	LOOK_MS = 60 * 1000, /* wait for the list of jobs so long after the link came up */
-	END_MAX = 256,       /* of a worker's words about a clone */
-};
+enum { LOOK_MS = 60 * 1000 }; /* wait for the list of jobs so long after the link came up */
 
 bool race_in_sync(struct pass *p, const struct clone *k)
 {
@@ -51,27 +48,23 @@ bool race_is_changed(const struct pass *p, const struct clone *k)
 }
 
 /*
- * Is the clone Finished, evicted, or told to stop (perhaps in the last round, and Kueue there has
- * not yet reacted)?
+ * Is the clone Finished, inactive, or told to stop (perhaps in the last round, and Kueue there has
+ * not yet reacted)? One that Kueue there evicted and queues again keeps its place there and what
+ * Kueue counts of it, unless a copy of the job is left from a round that it won.
  */
-static bool is_ending(const struct clone *k)
+static bool is_ending(const struct pass *p, const struct clone *k)
 {
-	return clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) || clone_is(k, F_DEACTIVATION);
+	return clone_is(k, F_FINISHED) || clone_is(k, F_DEACTIVATION) || !clone_is(k, F_ACTIVE) ||
+	       (clone_is(k, F_EVICTED) && twin_is_ours(twin_there(p, k)));
 }
 
 /* What the cluster is left out for after that. */
 static mk_str end_of_clone(struct pass *p, const struct clone *k, enum rule rule)
 {
-	const struct facts *f = k->r->facts;
-	bool finished = facts_is(f, F_FINISHED);
-	mk_str said = f->s[finished ? S_FINISHED_MESSAGE : S_EVICTED_MESSAGE];
-
 	if (rule == R_SPEC) {
 		return race_is_changed(p, k) ? rest_changed(p, k) : STR("");
 	}
-	return arena_printf(&p->e->scratch, "worker cluster \"%s\" %s the Workload%s%.*s",
-			    k->c->name, finished ? "ended" : "evicted", said.n > 0 ? ": " : "",
-			    STR_ARG(str_cut(said, END_MAX)));
+	return rest_end_words(p, k);
 }
 
 static bool job_is_kept(struct pass *p, struct clone *k)
@@ -115,7 +108,7 @@ static bool disqualify(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_DISQUALIFIED);
 		return true;
 	}
-	if (!is_ending(k) && race_in_sync(p, k)) {
+	if (!is_ending(p, k) && race_in_sync(p, k)) {
 		return clone_is(k, F_TERMINATING);
 	}
 	rule = race_in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
@@ -185,8 +178,8 @@ static struct clone *winner(struct pass *p)
 
 	for (CLONES_EACH(k, p)) {
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
-		    !nominate_has(p, str_of(k->c->name)) || is_going(p, k->r) ||
-		    !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
+		    clone_is(k, F_EVICTED) || !nominate_has(p, str_of(k->c->name)) ||
+		    is_going(p, k->r) || !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
 			continue; /* it may be unknown whether its job or its kind exists */
 		}
 		if (is_better(p, k, best)) {
@@ -247,8 +240,8 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 			continue;
 		}
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {
-			any = true;
 			(void)remove_remote(p, k, R_LOSER);
+			any |= !remove_is_passed_over(p, k);
 		}
 		if (k->r && k->r->taken) {
 			any = true; /* a create met an unseen object: ours, perhaps */
@@ -444,7 +437,9 @@ void race_pass(struct pass *p)
 		best = pass_look(p) ? winner(p) : NULL;
 	}
 	if (best) {
-		if (!is_left_elsewhere(p, best)) {
+		if (is_left_elsewhere(p, best)) {
+			message_explain(p);
+		} else {
 			win(p, best);
 		}
 		return;

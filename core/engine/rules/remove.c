@@ -8,6 +8,7 @@
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
 
@@ -116,6 +117,50 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 	return members_each(p, k, remove_object);
 }
 
+/*
+ * The worker refuses to delete the clone or its job: deactivates the clone, so that Kueue there
+ * stops the job and starts it no more. True: it was sent.
+ */
+static bool stop_first(struct pass *p, struct clone *k)
+{
+	const struct record *job = twin_record(p, k);
+	bool job_stays = refusal_since(job) != INT64_MAX && job->present;
+	struct op op = {.prio = PRIO_STOP, .subresource = ""};
+	struct arena *a = p->e->out->arena;
+
+	if ((!job_stays && (!k->r->refusal || k->r->refusal->rule == R_DEACTIVATE)) ||
+	    !clone_is(k, F_ACTIVE) || clone_is(k, F_FINISHED) || clone_is(k, F_TERMINATING) ||
+	    !pass_ready(p, k->r)) {
+		return false; /* where neither may be written, both are tried by turns */
+	}
+	(void)json_put(a, ops_merge(p->e, k->r, &op), "/spec/active", json_new_bool(a, false));
+	ops_send(p->e, k->r, &op, R_DEACTIVATE);
+	return true;
+}
+
+/* Is the copy stopped, with nothing there that starts it again? */
+static bool is_stopped(const struct pass *p, const struct clone *k)
+{
+	const struct record *job = twin_record(p, k);
+	const uint32_t may_run = F_ACTIVE | F_QUOTA | F_ADMITTED;
+	bool idle = k->twin == TWIN_ABSENT ||
+		    (k->r && k->r->present && !(k->r->facts->flags & may_run));
+
+	return idle && !p->grouped && job && job->present && !job->unknown && !job->inflight &&
+	       facts_is(job->facts, F_SUSPENDED) && !facts_is(job->facts, F_ACTIVE);
+}
+
+bool remove_is_passed_over(struct pass *p, struct clone *k)
+{
+	int64_t since = refusal_since(twin_record(p, k));
+
+	if (since == INT64_MAX || !is_stopped(p, k)) {
+		return false;
+	}
+	since = since > k->c->up_at ? since : k->c->up_at; /* before, nothing was tried */
+	return pass_is_due(p, lost_after(p->e, since, p->e->o.worker_lost_timeout_ms));
+}
+
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 {
 	if (k->twin == TWIN_ALIAS) {
@@ -123,6 +168,9 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 	}
 	if (k->r && twin_is_ours(twin_recorded(p, k)) && slices_is_inherited(p)) {
 		return false; /* a newer slice takes over the job */
+	}
+	if (may_remove(p, k->twin) && stop_first(p, k)) {
+		return false;
 	}
 	if (!table_known(k->c, KIND_WORKLOAD) || !remove_job(p, k, rule)) {
 		return false;

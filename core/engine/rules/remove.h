@@ -21,4 +21,11 @@ void remove_losers(struct pass *p, const struct clone *keep);
 /* Deletes a remote job of ours that was not made for the local job. */
 void remove_copy(struct pass *p, struct record *r, enum rule rule);
 
+/*
+ * May another cluster be given the job, although the worker refuses to delete a copy there? So it
+ * is after workerLostTimeout, when that copy is stopped and nothing there will start it again: its
+ * clone is gone, or inactive and without quota. A copy that runs is never passed over.
+ */
+bool remove_is_passed_over(struct pass *p, struct clone *k);
+
 #endif

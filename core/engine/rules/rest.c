@@ -7,14 +7,17 @@
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
 #include "core/engine/rules/verdict.h"
 
 enum {
 	SKIP_FIRST_MS = 1000,
-	SKIP_MAX_MS = 1000 * 1000,
+	TELL_MS = 10 * 1000, /* a shorter rest after a Retry is no news */
+	ROOM_MS = 5 * 1000,  /* what comes free just after our clone left is its own room */
 	REST_FIRST_MS = 5 * 1000,
 	REST_MAX_MS = 5 * 60 * 1000,
-	FORGET_MS = 10 * 60 * 1000, /* after the last rest: removals count from the first again */
+	FORGET_MS = 10 * 60 * 1000, /* after the last rest: all counts from the first again */
 	AGAIN_MS = 10 * 60 * 1000,  /* the same text is an Event again after this time */
 	WORDS_MAX = 256,            /* of a worker's message */
 };
@@ -80,8 +83,17 @@ mk_str rest_changed(struct pass *p, const struct clone *k)
 			    k->c->name);
 }
 
+static mk_str removed_words(struct pass *p, const struct clone *k, const struct wl_cluster *wc,
+			    const char *what)
+{
+	return arena_printf(&p->e->scratch,
+			    "the %s was removed on worker cluster \"%s\" %u times in a row, by "
+			    "another client",
+			    what, k->c->name, wc->removed);
+}
+
 /* The first removal costs no rest: an operator may have cleaned up once. */
-static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc, const char *what)
+static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 {
 	struct engine *e = p->e;
 
@@ -91,12 +103,7 @@ static void removed(struct pass *p, const struct clone *k, struct wl_cluster *wc
 	wc->removed++;
 	if (wc->removed > 1) {
 		rest(e, p->w, wc, wc->removed - 2,
-		     wc->bout.changed
-			     ? rest_changed(p, k)
-			     : arena_printf(&e->scratch,
-					    "the %s was removed on worker cluster \"%s\" %u times "
-					    "in a row, by another client",
-					    what, k->c->name, wc->removed));
+		     wc->bout.changed ? rest_changed(p, k) : removed_words(p, k, wc, "Workload"));
 	}
 	wc->forget_at = (wc->skip_until > e->now ? wc->skip_until : e->now) + FORGET_MS;
 }
@@ -106,10 +113,89 @@ void rest_if_vanished(struct pass *p, const struct clone *k)
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
 	if (wc && wc->bout.there && !wc->bout.respec && p->e->may_write) {
-		removed(p, k, wc, "Workload");
+		removed(p, k, wc);
 	}
 	if (wc) {
 		wc->bout.there = false;
+	}
+}
+
+/* The length of the next rest: a run that was longer than the rest before it was worth the try. */
+static int64_t next_rest(const struct engine *e, struct wl_cluster *wc)
+{
+	int64_t last = wc->fails > 0 ? backoff_ms(SKIP_FIRST_MS, wc->fails - 1, REST_MAX_MS) : 0;
+	bool ran = wc->bout.ran_at > 0 && e->now - wc->bout.ran_at > last;
+	int64_t wait;
+
+	if (ran || e->now >= wc->forget_at) {
+		wc->fails = 0;
+		wc->removed = 0;
+	}
+	wait = backoff_ms(SKIP_FIRST_MS, wc->fails++, REST_MAX_MS);
+	wc->forget_at = e->now + wait + FORGET_MS;
+	return wait;
+}
+
+void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet)
+{
+	(void)keep_str(&wc->hurdle, why); /* without memory the text of another rest stays */
+	wc->quiet = quiet;
+	wc->room_after = 0;
+	wc->skip_until = p->e->now + next_rest(p->e, wc);
+	pass_again(p, wc->skip_until);
+}
+
+mk_str rest_end_words(struct pass *p, const struct clone *k)
+{
+	const struct facts *f = k->r->facts;
+	bool finished = facts_is(f, F_FINISHED);
+	mk_str said = f->s[finished ? S_FINISHED_MESSAGE : S_EVICTED_MESSAGE];
+
+	return arena_printf(&p->e->scratch, "worker cluster \"%s\" %s the Workload%s%.*s",
+			    k->c->name, finished ? "ended" : "evicted", said.n > 0 ? ": " : "",
+			    STR_ARG(str_cut(said, WORDS_MAX)));
+}
+
+/* Why the round ended there. */
+static mk_str retry_words(struct pass *p, const struct clone *k, const struct wl_cluster *wc,
+			  enum rule rule)
+{
+	struct arena *a = &p->e->scratch;
+
+	if (k->r && k->r->present && (k->r->facts->flags & (F_FINISHED | F_EVICTED))) {
+		return rest_end_words(p, k);
+	}
+	if (rule == R_REFUSED) {
+		return arena_printf(a, "worker cluster \"%s\" refused the job: %.*s", k->c->name,
+				    STR_ARG(str_cut(str_of(wc->why), WORDS_MAX)));
+	}
+	return arena_printf(a, "%s worker cluster \"%s\"",
+			    rule == R_LOST       ? "no contact was made with"
+			    : rule == R_UNSERVED ? "the kind of the job was not served by"
+			    : rule == R_DRAIN    ? "the job was drained from"
+						 : "the job did not stay on",
+			    k->c->name);
+}
+
+void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+	int64_t wait;
+
+	if (!wc || wc->bout.retried) {
+		return;
+	}
+	wc->bout.retried = true;
+	wait = next_rest(p->e, wc);
+	wc->skip_until = p->e->now + wait;
+	wc->quiet = rule != R_REFUSED && wait < TELL_MS;
+	pass_again(p, wc->skip_until);
+	if (rule == R_EVICTED && wait >= TELL_MS) {
+		wc->room_after = p->e->wall + ROOM_MS;
+		watches_want_queues(p->e);
+	}
+	if (keep_str(&wc->hurdle, retry_words(p, k, wc, rule)) && wait >= TELL_MS) {
+		tell(p->e, p->w, wc);
 	}
 }
 
@@ -121,22 +207,65 @@ void rest_copy_gone(struct pass *p, const struct clone *k, const char *what, boo
 	if (told) {
 		verdict_out_of_sync(p, k);
 	} else {
-		verdict_remote_gone(p);
+		verdict_remote_gone(p, k);
 	}
 	if (!wc || busy || !p->local->inflight || wc->leaving) {
 		return;
 	}
-	removed(p, k, wc, what);
+	wc->removed++;
 	wc->bout.there = false;
 	wc->leaving = true; /* what is left of it does not count */
+	if (wc->removed > 1) {
+		wc->quiet = false;
+		if (keep_str(&wc->hurdle, removed_words(p, k, wc, what))) {
+			tell(p->e, p->w, wc);
+		}
+	}
 }
 
-void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet)
+int64_t rest_until(const struct pass *p, const struct cluster *c)
 {
-	(void)keep_str(&wc->hurdle, why); /* without memory the text of another rest stays */
-	wc->quiet = quiet;
-	wc->skip_until = p->e->now + backoff_ms(SKIP_FIRST_MS, wc->fails++, SKIP_MAX_MS);
-	pass_again(p, wc->skip_until);
+	const struct wl_cluster *wc = wl_cluster_known(p->w, c->id);
+	int64_t until = wc ? wc->skip_until : 0;
+
+	if (!c->own.shared) {
+		return until;
+	}
+	for (WL_CLUSTERS_EACH(other, p->w)) { /* the place is the server, whatever its name */
+		const struct cluster *name = cluster_get(p->e, other->id);
+
+		if (name && other->skip_until > until && alias_same_server(name, c)) {
+			until = other->skip_until;
+		}
+	}
+	return until;
+}
+
+bool rest_awaits_room(const struct pass *p)
+{
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		if (wc->room_after > 0 && wc->skip_until > p->e->now) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void rest_look_for_room(struct pass *p)
+{
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		const struct cluster *c = wc->room_after > 0 ? cluster_get(p->e, wc->id) : NULL;
+
+		if (!c || wc->skip_until <= p->e->now) {
+			continue;
+		}
+		if (wc->there_at != 0) {
+			wc->room_after = p->e->wall + ROOM_MS;
+		} else if (c->own.freed_at > wc->room_after) {
+			wc->room_after = 0;
+			wc->skip_until = p->e->now;
+		}
+	}
 }
 
 mk_str rest_hurdle(const struct pass *p, const struct clone *k)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cluster that refuses a Workload's clone, or on which another client deletes each copy, rests
- * for this Workload: 5 s, doubled each time, at most 5 minutes. Other clusters are tried meanwhile.
- * An Event reports each case, and the message of the Pending check does (answers/message.c).
- * docs/decisions/0075.
+ * A cluster on which a round of a Workload ended with Retry, or a clone came to an end, rests for
+ * this Workload: 1 s, doubled each time, at most 5 minutes; a run that lasted longer than the rest
+ * before it begins anew. One that refuses the clone, or on which another client deletes it before
+ * the win, rests from 5 s. Other clusters are tried meanwhile; where there is no other, the rest
+ * is the date of the next try. An Event reports each case that lasts, and the message of the
+ * Pending check does (answers/message.c). docs/decisions/0075, 0115.
  */
 #ifndef MK_ENGINE_RULES_REST_H
 #define MK_ENGINE_RULES_REST_H
@@ -15,6 +17,16 @@
  * it is 'quiet' it is no news: only a long wait has it in the check's message.
  */
 void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet);
+/* A Retry was sent because of what happened on the clone's cluster: it rests. */
+void rest_retried(struct pass *p, const struct clone *k, enum rule rule);
+/* How the clone, which is Finished or evicted, came to its end; in the scratch arena. */
+mk_str rest_end_words(struct pass *p, const struct clone *k);
+/* The cluster, under any name of its server, rests until then (monotonic ms); 0 it does not. */
+int64_t rest_until(const struct pass *p, const struct cluster *c);
+/* Does a cluster rest after an eviction, so that room there ends the rest? */
+bool rest_awaits_room(const struct pass *p);
+/* Ends the rest of clusters where room came free. */
+void rest_look_for_room(struct pass *p);
 /* The clone is present: its refusals count from the first again. */
 void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 /* Before the win, and the clone is absent: counts a removal if another client deleted it. */

@@ -4,6 +4,7 @@
 
 #include "core/engine/act/ssa.h"
 #include "core/engine/rules/places.h"
+#include "core/engine/rules/rest.h"
 
 #define ADMITTED_ON "The workload was admitted on \""
 
@@ -28,15 +29,42 @@ static mk_str with_previous(struct pass *p, mk_str text)
 			    check_state_name(p->state));
 }
 
-void verdict_retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
+/* The only writer of Retry: so none is written without a rest. */
+static void retry(struct pass *p, const struct clone *k, enum rule rule, mk_str text,
+		  const char *note_type)
 {
+	bool busy = p->local->inflight != NULL;
+
 	p->over = true;
 	if (!p->grouped && p->job && facts_is(p->job->facts, F_ENDED | F_MANAGED)) {
 		return; /* an ended job does not run again: Kueue finishes the Workload */
 	}
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
-		verdict_write(p, CHECK_RETRY, rule, with_previous(p, text), note_type);
+		verdict_write(p, CHECK_RETRY, rule, text, note_type);
+		if (k && !busy && p->local->inflight) {
+			rest_retried(p, k, rule);
+		}
 	}
+}
+
+void verdict_retry(struct pass *p, const struct clone *k, enum rule rule, mk_str text,
+		   const char *note_type)
+{
+	retry(p, k, rule, with_previous(p, text), note_type);
+}
+
+void verdict_evicted(struct pass *p, const struct clone *k)
+{
+	/*
+	 * Pending with a recorded cluster: another client reset the check. Without Retry nothing
+	 * would dispatch the job again.
+	 */
+	retry(p, k, R_EVICTED,
+	      arena_printf(p->e->out->arena,
+			   "Workload evicted on worker cluster: \"%s\", resetting for "
+			   "re-admission. Previously: \"%s\"",
+			   k->c->name, check_state_name(p->state)),
+	      "Normal");
 }
 
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k)
@@ -44,13 +72,15 @@ mk_str verdict_admitted_on(struct arena *a, const struct clone *k)
 	return arena_printf(a, ADMITTED_ON "%s\"", k->c->name);
 }
 
-mk_str verdict_admitted_name(mk_str message)
+mk_str verdict_admitted_name(mk_str message, bool *ret_more)
 {
 	const mk_str before = STR(ADMITTED_ON);
+	mk_str name = str_starts(message, before) ? str_sub(message, before.n, message.n - before.n)
+						  : STR("");
+	const char *end = name.n > 0 ? memchr(name.p, '"', name.n) : NULL;
 
-	return str_starts(message, before) && str_ends(message, STR("\""))
-		       ? str_sub(message, before.n, message.n - before.n - 1)
-		       : STR("");
+	*ret_more = end && end + 1 < name.p + name.n;
+	return end ? str_sub(name, 0, (size_t)(end - name.p)) : STR("");
 }
 
 void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type)
@@ -65,10 +95,18 @@ void verdict_out_of_sync(struct pass *p, const struct clone *k)
 				   "its user job, resetting for re-dispatch",
 				   k->c->name);
 
-	verdict_retry(p, R_OUT_OF_SYNC, text, "Warning");
+	verdict_retry(p, k, R_OUT_OF_SYNC, text, "Warning");
 }
 
-void verdict_remote_gone(struct pass *p)
+void verdict_not_started(struct pass *p, const struct clone *k)
 {
-	verdict_retry(p, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);
+	verdict_retry(p, k, R_REFUSED,
+		      arena_printf(p->e->out->arena, "Cannot start the job on \"%s\": %.*s",
+				   k->c->name, STR_ARG(k->r->facts->s[S_FINISHED_MESSAGE])),
+		      "Warning");
+}
+
+void verdict_remote_gone(struct pass *p, const struct clone *k)
+{
+	verdict_retry(p, k, R_REMOTE_GONE, STR("Admitting remote no longer exists"), NULL);
 }

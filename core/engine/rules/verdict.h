@@ -10,21 +10,33 @@ void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_st
 		   const char *note_type);
 /*
  * Turns the check to Retry with message `<text>, Previously: "<state>"`; an Event of type
- * 'note_type' follows, NULL = none.
+ * 'note_type' follows, NULL = none. The cluster of 'k', on which the round ended, rests for the
+ * Workload (rest.h); NULL: it ended nowhere.
  */
-void verdict_retry(struct pass *p, enum rule rule, mk_str text, const char *note_type);
+void verdict_retry(struct pass *p, const struct clone *k, enum rule rule, mk_str text,
+		   const char *note_type);
+/* The same, because the worker's Kueue evicted the winner, in Kueue's words. */
+void verdict_evicted(struct pass *p, const struct clone *k);
 /* Turns the check to Rejected, with a message and an Event of the same form. */
 void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 /* The check's message for a winner; in 'a'. */
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k);
-/* The cluster in such a message; "" when it is another message. */
-mk_str verdict_admitted_name(mk_str message);
+/*
+ * The cluster in such a message; "" when it is another message. 'ret_more': words follow it, of
+ * what keeps the job away.
+ */
+mk_str verdict_admitted_name(mk_str message, bool *ret_more);
 /*
  * Turns the check to Retry, because the worker's Kueue finished the clone: its job is another one,
  * or gone. A Warning says so.
  */
 void verdict_out_of_sync(struct pass *p, const struct clone *k);
+/*
+ * Turns the check to Retry, because the worker's Kueue cannot start the job there. A Warning has
+ * its words. The job never ran, so this is not its end.
+ */
+void verdict_not_started(struct pass *p, const struct clone *k);
 /* Turns the check to Retry, because the winner's clone or job is gone. */
-void verdict_remote_gone(struct pass *p);
+void verdict_remote_gone(struct pass *p, const struct clone *k);
 
 #endif

@@ -24,8 +24,10 @@
 static mk_str told_winner(struct pass *p)
 {
 	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+	bool more;
 
-	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")));
+	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")),
+				     &more);
 }
 
 /* Does the local job have the same start time as the copy? Most kinds have one. */
@@ -274,7 +276,7 @@ void winding_without_cluster(struct pass *p)
 			won_run_job(p, k);
 		}
 	} else if (!unknown) {
-		verdict_retry(p, R_NO_CLUSTER,
+		verdict_retry(p, k, R_NO_CLUSTER,
 			      STR("Admission check is Ready but no admitting cluster is recorded; "
 				  "this is "
 				  "unexpected, please report it"),

@@ -4,6 +4,7 @@
 
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
+#include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/breaker.h"
@@ -16,6 +17,7 @@
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/priority.h"
 #include "core/engine/rules/race.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/scale.h"
@@ -27,7 +29,6 @@
 
 enum {
 	HIDDEN_SAY_MS = 30 * 1000, /* most outages are shorter */
-	REFUSAL_MAX = 256,         /* of a worker's words about the job */
 };
 
 /*
@@ -35,7 +36,7 @@ enum {
  * unless another cluster shows that the job has ended. INT64_MAX: it will be seen soon, and that
  * queues the pass.
  */
-static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
+static void lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule, mk_str words)
 {
 	struct clone *ended;
 
@@ -46,7 +47,7 @@ static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 	if (ended) {
 		finish_local(p, ended);
 	} else {
-		verdict_retry(p, rule, words, NULL);
+		verdict_retry(p, k, rule, words, NULL);
 	}
 }
 
@@ -81,10 +82,10 @@ static void tell_hidden(struct pass *p, const struct cluster *c)
 		  c->name, STR_ARG(from), STR_ARG(then));
 }
 
-static void winner_lost(struct pass *p, const struct cluster *c)
+static void winner_lost(struct pass *p, const struct clone *k)
 {
-	tell_hidden(p, c);
-	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
+	tell_hidden(p, k->c);
+	lost(p, k, hidden_since(k->c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
 }
 
 /*
@@ -111,28 +112,19 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 					       : "cannot say whether it serves the kind",
 			  why.n ? ": " : "", STR_ARG(why));
 	}
-	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
+	lost(p, k, hidden_since(k->c, p->kind), R_UNSERVED,
 	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
 }
 
 static void evicted(struct pass *p, const struct clone *k)
 {
-	mk_str text = arena_printf(p->e->out->arena,
-				   "Workload evicted on worker cluster: \"%s\", resetting for "
-				   "re-admission. Previously: \"%s\"",
-				   k->c->name, p->state == CHECK_PENDING ? "Pending" : "Ready");
-
-	/*
-	 * Pending with a recorded cluster: another client reset the check. Without Retry nothing
-	 * would dispatch the job again.
-	 */
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		tally_evicted(p, k);
-		verdict_write(p, CHECK_RETRY, R_EVICTED, text, "Normal");
+		verdict_evicted(p, k);
 	}
 }
 
-/* The worker's API server refuses the job for good. */
+/* The worker's API server refuses the job for good, or has not taken it for too long. */
 static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 {
 	mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
@@ -140,14 +132,9 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 
 	bool busy = p->local->inflight != NULL;
 
-	verdict_retry(p, R_REFUSED, text, "Warning");
+	verdict_retry(p, k, R_REFUSED, text, "Warning");
 	if (!busy && p->local->inflight) {
 		wc->bout.refused = false;
-		rest_skip(p, wc,
-			  arena_printf(&p->e->scratch,
-				       "worker cluster \"%s\" refused the job: %.*s", k->c->name,
-				       STR_ARG(str_cut(str_of(wc->why), REFUSAL_MAX))),
-			  false);
 	}
 }
 
@@ -161,6 +148,27 @@ static bool was_copied(const struct pass *p, const struct clone *k, const struct
 		return p->job->member->copied;
 	}
 	return wc->bout.job_made || k->r->facts->s[S_OWNER_UID].n > 0;
+}
+
+int64_t won_given_up_at(const struct pass *p, const struct clone *k, const struct record *job)
+{
+	int64_t since = refusal_since(job);
+
+	if (since == INT64_MAX || job->refusal->rule != R_JOB_CREATE) {
+		return INT64_MAX;
+	}
+	since = since > k->c->up_at ? since : k->c->up_at; /* before, nothing was tried */
+	return lost_after(p->e, since, p->e->o.worker_lost_timeout_ms);
+}
+
+/* The job could not be created for too long: nothing runs there, and others may take it. */
+static bool is_overdue(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+{
+	const struct record *job = twin_record(p, k);
+
+	return pass_is_due(p, won_given_up_at(p, k, job)) &&
+	       keep_str(&wc->why,
+			job->refusal->words ? str_of(job->refusal->words) : STR("no answer"));
 }
 
 static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
@@ -183,6 +191,10 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	}
 	if (!p->job || !facts_is(p->job->facts, F_MANAGED) ||
 	    (p->job->facts->flags & (F_TERMINATING | F_ENDED))) {
+		return;
+	}
+	if (is_overdue(p, k, wc)) {
+		refused(p, k, wc);
 		return;
 	}
 	if (p->job->inflight) {
@@ -260,11 +272,13 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	case TWIN_GO:
 	case TWIN_OURS:
 		wc->bout.job_made = true;
+		if (wc->bout.ran_at == 0 && !(remote->facts->flags & (F_SUSPENDED | F_ENDED))) {
+			wc->bout.ran_at = p->e->now;
+		}
 		if (p->grouped) {
 			p->job->member->copied = true;
 			p->job->member->ended = facts_is(remote->facts, F_ENDED);
 		} else {
-			wc->fails = 0;
 			wc->rested = false;
 		}
 		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME &&
@@ -290,7 +304,7 @@ static void other_spec(struct pass *p, struct clone *k)
 	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) || breaker_holds(p->e)) {
 		return;
 	}
-	verdict_remote_gone(p);
+	verdict_remote_gone(p, k);
 	if (!busy && p->local->inflight) {
 		breaker_gave_up(p, k->c);
 	}
@@ -327,8 +341,9 @@ static void winner(struct pass *p, struct clone *k)
 		priority_sync(p, k);
 		topology_write(p, k);
 		won_run_job(p, k);
+		message_won(p, k);
 	} else {
-		verdict_remote_gone(p);
+		verdict_remote_gone(p, k);
 	}
 }
 
@@ -381,7 +396,7 @@ static void cluster_gone(struct pass *p)
 	if (p->w->round.lost_at == INT64_MAX) {
 		p->w->round.lost_at = p->e->now;
 	}
-	lost(p, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
+	lost(p, NULL, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
 }
 
 /*
@@ -393,7 +408,7 @@ static void give_up(struct pass *p, struct clone *k)
 {
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		if (table_view(k->c, p->kind) != VIEW_MISSING) {
-			lost(p, hidden_since(k->c, p->kind), R_REMOTE_GONE,
+			lost(p, k, hidden_since(k->c, p->kind), R_REMOTE_GONE,
 			     STR("Admitting remote no longer exists"));
 			return;
 		}
@@ -403,7 +418,7 @@ static void give_up(struct pass *p, struct clone *k)
 	if (k->twin == TWIN_ABSENT) {
 		rest_copy_gone(p, k, "Workload", false);
 	} else {
-		verdict_remote_gone(p);
+		verdict_remote_gone(p, k);
 	}
 }
 
@@ -462,6 +477,6 @@ void won_pass(struct pass *p)
 		if (k->r && k->r->unknown) {
 			pass_ask(p, k->r);
 		}
-		winner_lost(p, k->c); /* no get is sent to a worker out of reach */
+		winner_lost(p, k); /* no get is sent to a worker out of reach */
 	}
 }

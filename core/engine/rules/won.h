@@ -16,4 +16,10 @@ void won_run_job(struct pass *p, struct clone *k);
 /* The same for one object of the workload. */
 void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc);
 
+/*
+ * When is the round given up, because the winner does not take the job (monotonic ms)? INT64_MAX:
+ * it takes it, as far as is known.
+ */
+int64_t won_given_up_at(const struct pass *p, const struct clone *k, const struct record *job);
+
 #endif

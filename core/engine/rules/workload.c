@@ -7,6 +7,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/fault.h"
+#include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/pass.h"
@@ -205,18 +206,30 @@ static void reserved(struct pass *p)
 	}
 }
 
+/* The Workload is being deleted, or Finished and its job's end is on the manager. */
+static void clean_up(struct pass *p, enum rule rule)
+{
+	if (facts_is(p->f, F_TERMINATING) || !finish_owes(p)) {
+		release(p, rule);
+		return;
+	}
+	(void)watches_ready(p->e, p->e->clusters[CLUSTER_MANAGER], p->kind);
+	watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
+}
+
 static void with_local(struct pass *p)
 {
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
+	rest_look_for_room(p);
 	if (!pass_look_narrow(p)) {
 		return;
 	}
 	if (!p->checked) {
 		/* A removed check stops no running job; what has ended is cleaned up. */
 		if (p->kind && (facts_is(p->f, F_TERMINATING) || facts_is(p->f, F_FINISHED))) {
-			release(p, R_UNCHECKED);
+			clean_up(p, R_UNCHECKED);
 		}
 		return;
 	}
@@ -235,7 +248,7 @@ static void with_local(struct pass *p)
 		if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
 			return;
 		}
-		release(p, R_RELEASE);
+		clean_up(p, R_RELEASE);
 	} else if (p->state == CHECK_REJECTED) {
 		if (p->f->s[S_CLUSTER].n == 0) {
 			release(p, R_RELEASE);
@@ -335,7 +348,7 @@ static struct list_node *waits_for(const struct pass *p)
 	if (!p->config || !check) {
 		return &e->waits;
 	}
-	return patience_rests(p) ? &check->rests : &check->waits;
+	return patience_rests(p) || rest_awaits_room(p) ? &check->rests : &check->waits;
 }
 
 static void await(const struct pass *p)

@@ -17,6 +17,7 @@
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/store/store.h"
+#include "core/engine/rules/verdict.h"
 #include "core/model/kind.h"
 
 enum {
@@ -295,6 +296,12 @@ static void draw_workload(struct draw *d, const struct json *obj)
 	while (d->f.n_checks < MAX_NAMES && json_next(&it)) {
 		d->checks[d->f.n_checks] = json_str(json_get(it.val, "name"));
 		d->states[d->f.n_checks] = state_of(json_str(json_get(it.val, "state")));
+		if (d->states[d->f.n_checks] == CHECK_READY) {
+			bool more;
+
+			(void)verdict_admitted_name(json_str(json_get(it.val, "message")), &more);
+			flag(d, F_LATE, more);
+		}
 		d->f.n_checks++;
 	}
 }

@@ -54,6 +54,7 @@ enum {
 	F_SELECTS = F_CORDONED, /* config: has the annotation NAME_SELECTOR */
 	/* of clones: Kueue says that the queue there is too small for it, with nothing in it */
 	F_NEVER_FITS = F_PROFILE,
+	F_LATE = F_SECRET,      /* local Workload: its Ready check says more than who has won */
 	F_CHILD = F_CORDONED,   /* remote: the controller of the copy S_OWNER_* made it: no copy */
 	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
 	F_PREEMPTS = F_BLOCKED, /* ClusterQueue: it may evict others for a Workload */

@@ -86,8 +86,17 @@ static void say_unusable(const struct table *t, struct facts *f, mk_str why)
 
 enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
 
-static enum keep what_of(const struct engine *e, const struct table *t, const struct facts *f)
+/* Is the local Workload Finished, and the status hook still to be called for it? */
+static bool is_owing(const struct engine *e, const struct record *r)
 {
+	const struct wl *w = wl_find(e, r->ns, r->name);
+
+	return w && w->owes;
+}
+
+static enum keep what_of(const struct engine *e, const struct record *r, const struct facts *f)
+{
+	const struct table *t = r->table;
 	bool remote = t->cluster != CLUSTER_MANAGER;
 	bool ours = (f->flags & F_ORIGIN) || str_is(f->s[S_MANAGER_ID], e->manager_id);
 
@@ -104,7 +113,8 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 		return live || facts_is(f, F_HELD) ? KEEP_STATUS : KEEP_NONE;
 	}
 	if (t->kind == KIND_WORKLOAD) {
-		return f->n_checks > 0 && !facts_is(f, F_FINISHED) ? KEEP_ALL : KEEP_NONE;
+		return f->n_checks > 0 && (!facts_is(f, F_FINISHED) || is_owing(e, r)) ? KEEP_ALL
+										       : KEEP_NONE;
 	}
 	if (t->kind == KIND_CLUSTER_QUEUE) {
 		return remote || !e->o.gates.quota_automation ? KEEP_NONE : KEEP_ALL;
@@ -135,10 +145,11 @@ static mk_str cut_out(struct engine *e, const struct event *ev, bool status_only
 	return (mk_str){text, before + after};
 }
 
-bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct event *ev,
+bool keep_text(struct engine *e, const struct record *r, struct facts *f, const struct event *ev,
 	       struct kept **ret)
 {
-	enum keep what = what_of(e, t, f);
+	const struct table *t = r->table;
+	enum keep what = what_of(e, r, f);
 	bool status_only = what == KEEP_STATUS;
 	const struct json *kept = ev->obj;
 	struct models *models;

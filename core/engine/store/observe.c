@@ -157,7 +157,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (f) {
 		news(e, r, f);
 	}
-	if (!f || !roster_make_room(e, r, f) || !keep_text(e, t, f, ev, &kept) ||
+	if (!f || !roster_make_room(e, r, f) || !keep_text(e, r, f, ev, &kept) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, kept)) {
 		mk_free(f);
 		kept_free(kept);

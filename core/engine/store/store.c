@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/rules/assume.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/state.h"
 #include "core/engine/store/cohort.h"
 #include "core/engine/store/kept.h"
@@ -152,6 +153,7 @@ void record_free(struct store *s, struct record *r)
 {
 	leave(s, r);
 	assume_drop(r);
+	refusal_end(r);
 	if (has_peers(r->table)) {
 		ring_leave(&s->names[r->table->kind], r->key, &r->peers);
 	}
@@ -378,6 +380,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->present = true;
 		r->table->n_present++;
 		list_del(&r->tomb);
+		refusal_seen(r);
 	}
 	tell_table(r, 1);
 	return true;
@@ -397,6 +400,7 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 	tell_table(r, -1);
 	forget_state(s, r);
 	r->present = false;
+	refusal_seen(r);
 	r->table->n_present--;
 	r->gone_at = now;
 	list_add_tail(&s->tombs, &r->tomb);

@@ -20,6 +20,7 @@ struct claim;
 struct inflight;
 struct kept;
 struct models;
+struct refusal;
 
 /* When a job's status is written, and how its end was looked for. A restart may lose all of it. */
 struct pace {
@@ -99,13 +100,14 @@ struct record {
 	bool deleted;          /* ... by a delete that was applied: see outlives in observe.c */
 	uint8_t forward_tries; /* copy of a job: number of applied patches with hash 'forward' */
 	uint32_t forward;      /* hash of the patch that was sent last */
+	int64_t forward_at;    /* ... the last of them was applied */
 	int64_t settle_at;
 	int64_t retry_at;   /* no write before; 0 = none */
 	int64_t deleted_at; /* act/ops.c: a delete of ours that was seen before its answer */
 	unsigned fails;
-	unsigned denied;     /* permanent refusals in a row */
-	unsigned unanswered; /* writes in a row with unknown outcome */
-	char text[];         /* "ns/name" */
+	struct refusal *refusal; /* rules/refusal.h: the last write was refused; NULL none */
+	unsigned unanswered;     /* writes in a row with unknown outcome */
+	char text[];             /* "ns/name" */
 };
 
 /* Does the server have the table's kind? Its last answer. */

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes that are refused; see refusal.h. */
+#include "core/engine/rules/refusal.h"
+
+#include "core/base/alloc.h"
+#include "core/base/timefmt.h"
+#include "core/engine/act/note.h"
+#include "core/engine/rules/twin.h"
+
+/* The server's words without control characters, which no Event and no log is to have. */
+static mk_str cleaned(struct arena *a, mk_str words)
+{
+	mk_str s = arena_dup(a, str_cut(words, REFUSAL_WORDS_MAX));
+	char *to = arena_alloc_raw(a, s.n + 1);
+
+	for (size_t i = 0; to && i < s.n; i++) {
+		to[i] = s.p[i];
+		if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f) {
+			to[i] = ' ';
+		}
+	}
+	return to ? (mk_str){to, s.n} : STR("");
+}
+
+static bool contains(mk_str s, const char *part)
+{
+	return s.n > 0 && memmem(s.p, s.n, part, strlen(part));
+}
+
+/*
+ * Does the answer say that we may not do this at all? So says a 401, and a 403 of the authorizer,
+ * which begins with the user after the name of the object, or has no Status; a 403 of an admission
+ * webhook or policy judges the object. A server that has just started has no roles yet, and refuses
+ * all.
+ */
+static bool is_about_us(const struct event *ev)
+{
+	const char *is_forbidden = " is forbidden: User \"";
+
+	return ev->http == 401 ||
+	       (ev->code == ERR_DENIED &&
+		((contains(ev->text, is_forbidden) && contains(ev->text, "\" cannot ")) ||
+		 contains(ev->text, "annot impersonate") ||
+		 str_starts(ev->text, STR("forbidden: User \"")) || str_is(ev->text, "forbidden")));
+}
+
+void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struct event *ev,
+		 bool of_object)
+{
+	struct refusal *f = r->refusal;
+
+	if (!f) {
+		f = mk_calloc(1, sizeof(*f));
+		if (!f) {
+			return; /* the next refusal is the first, then */
+		}
+		f->since = e->now;
+		f->object_since = INT64_MAX;
+		r->refusal = f;
+	}
+	f->rule = rule;
+	f->last_at = e->now;
+	if (!of_object || is_about_us(ev)) {
+		f->object_since = INT64_MAX;
+	} else if (f->object_since == INT64_MAX) {
+		f->object_since = e->now;
+	}
+	(void)keep_str(&f->words, cleaned(&e->scratch, ev->text));
+}
+
+void refusal_end(struct record *r)
+{
+	if (r->refusal) {
+		mk_free(r->refusal->words);
+		mk_free(r->refusal);
+		r->refusal = NULL;
+	}
+}
+
+void refusal_moot(struct record *r, enum rule rule)
+{
+	if (r->refusal && r->refusal->rule == rule) {
+		refusal_end(r);
+	}
+}
+
+void refusal_seen(struct record *r)
+{
+	bool create =
+		r->refusal && (r->refusal->rule == R_CREATE || r->refusal->rule == R_JOB_CREATE);
+
+	if (r->refusal && create == r->present) {
+		refusal_end(r);
+	}
+}
+
+int64_t refusal_since(const struct record *r)
+{
+	return r && r->refusal ? r->refusal->since : INT64_MAX;
+}
+
+int64_t refusal_of_object(const struct record *r)
+{
+	return r && r->refusal ? r->refusal->object_since : INT64_MAX;
+}
+
+/* What the writes of a rule bring to the object. */
+static const struct {
+	enum rule rule;
+	const char *words;
+} brings[] = {
+	{R_JOB_STATUS, "the job's status"},
+	{R_LAST_STATUS, "the job's status"},
+	{R_WINDING_STATUS, "the job's status"},
+	{R_ABANDONED, "the job's status"},
+	{R_JOB_CREATE, "the job"},
+	{R_JOB_FORWARD, "the change of the job"},
+	{R_JOB_SIZES, "the sizes of the job"},
+	{R_SHRINK, "the new size of the Workload"},
+	{R_PRIORITY, "the changed priority"},
+	{R_DEACTIVATE, "the stop of the job"},
+	{R_LOSER, "the removal of what is left there"},
+	{R_RELEASE, "the removal of what is left there"},
+	{R_STALE, "the removal of what is left there"},
+	{R_DISQUALIFIED, "the removal of what is left there"},
+	{R_UNNOMINATED, "the removal of what is left there"},
+	{R_CORDON, "the removal of what is left there"},
+	{R_DELETED, "the removal of what is left there"},
+	{R_UNCHECKED, "the removal of what is left there"},
+	{R_SPEC, "the removal of what is left there"},
+};
+
+static const char *what_of(const struct record *r)
+{
+	for (size_t i = 0; i < sizeof(brings) / sizeof(*brings); i++) {
+		if (brings[i].rule == r->refusal->rule) {
+			return brings[i].words;
+		}
+	}
+	return r->table->kind == KIND_WORKLOAD ? "a write to the Workload" : "a write to the job";
+}
+
+/* What is refused, where, since when and why; "": nothing for REFUSAL_SAY_MS. */
+static mk_str words_of(struct engine *e, const struct record *r)
+{
+	const struct refusal *f = r ? r->refusal : NULL;
+	const struct cluster *c = f ? cluster_get(e, r->table->cluster) : NULL;
+	mk_str since;
+
+	if (!c || e->now - f->since < REFUSAL_SAY_MS) {
+		return STR("");
+	}
+	since = time_rfc3339(&e->scratch, e->wall - (e->now - f->since));
+	return arena_printf(
+		&e->scratch, "%s%s%s has refused %s since %.*s, and is asked again: %s",
+		c->id == CLUSTER_MANAGER ? "the manager's API server" : "worker cluster \"",
+		c->id == CLUSTER_MANAGER ? "" : c->name, c->id == CLUSTER_MANAGER ? "" : "\"",
+		what_of(r), STR_ARG(since), f->words ? f->words : "no reason is known");
+}
+
+mk_str refusal_on(struct pass *p, const struct clone *k, bool won)
+{
+	const struct record *of[] = {won ? p->job : NULL, k->r, twin_record(p, k)};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		mk_str words = words_of(p->e, of[i]);
+
+		if (words.n > 0) {
+			return words;
+		}
+	}
+	return STR("");
+}
+
+void refusal_tell(struct pass *p, struct record *r)
+{
+	struct refusal *f = r->refusal;
+
+	if (f->told || f->rule == R_CREATE || !p->local || !p->e->may_write ||
+	    !pass_is_due(p, f->since + REFUSAL_SAY_MS)) {
+		return; /* rules/rest.c tells of clones that are refused */
+	}
+	f->told = true;
+	note_warn(p->e, p->local, "WriteRefused", "%.*s", STR_ARG(words_of(p->e, r)));
+}

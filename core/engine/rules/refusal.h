@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes to an object that its server refuses, one after the other. None is given up by their
+ * number: a write is repeated with growing rests until the server takes it, and a refusal that
+ * lasts is reported with the server's words. For how long it lasts, rules may go by.
+ */
+#ifndef MK_ENGINE_RULES_REFUSAL_H
+#define MK_ENGINE_RULES_REFUSAL_H
+
+#include "core/engine/rules/pass.h"
+
+enum {
+	REFUSAL_SAY_MS = 10 * 1000, /* most refusals are over before */
+	REFUSAL_WORDS_MAX = 256,    /* of the server's answer */
+};
+
+/* In the record of the object; NULL there: its last write was applied, or none was sent. */
+struct refusal {
+	int64_t since;        /* monotonic ms: the first refusal in a row */
+	int64_t object_since; /* ... for what was written; INT64_MAX: the last had another cause */
+	enum rule rule;       /* of the last one */
+	int64_t last_at;      /* ... its time */
+	bool told;            /* an Event has told of it */
+	bool smallest;        /* rules/finish.c: the last status sent was the smallest */
+	char *words;          /* of the server; NULL: none, or out of memory */
+};
+
+/*
+ * A write of 'rule' to the object was refused, or its outcome is not known, as 'ev' says.
+ * 'of_object': the same write would be refused again, as far as the code tells.
+ */
+void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struct event *ev,
+		 bool of_object);
+/* A write was applied, or the record is freed. */
+void refusal_end(struct record *r);
+/* Since when each write to the object is refused, monotonic ms; INT64_MAX: the last was not. */
+int64_t refusal_since(const struct record *r);
+/*
+ * The same, if the server judges what is written and not who writes it: missing rights, old
+ * credentials and a server that is down say nothing about the object.
+ */
+int64_t refusal_of_object(const struct record *r);
+/*
+ * What is refused, where, since when and why, in the scratch arena: of the objects on the clone's
+ * cluster, and of the local job when that cluster has won. "": nothing for REFUSAL_SAY_MS.
+ */
+mk_str refusal_on(struct pass *p, const struct clone *k, bool won);
+/* What 'rule' would write is there without a write: its refusal has ended. */
+void refusal_moot(struct record *r, enum rule rule);
+/* The object is present, and need not be created; or it is gone, and need not be written. */
+void refusal_seen(struct record *r);
+
+#endif

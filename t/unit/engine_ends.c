@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a job ended is never lost: its copy stays until the manager has the end, however often the
+ * manager refuses it.
+ */
+#include "t/lib/engine_world.h"
+
+#define COMPLETE                                                                   \
+	"{\"status\":{\"active\":null,\"succeeded\":2,"                            \
+	"\"startTime\":\"2027-01-15T08:00:00Z\","                                  \
+	"\"completionTime\":\"2027-01-15T08:10:00Z\","                             \
+	"\"conditions\":[{\"type\":\"Complete\",\"status\":\"True\",\"reason\":\"" \
+	"CompletionsReached\"}]}}"
+#define OF_RIGHTS                                                                    \
+	"jobs.batch \"j\" is forbidden: User \"multikueued\" cannot patch resource " \
+	"\"jobs/status\" "                                                           \
+	"in API group \"batch\" in the namespace \"ns\""
+#define OF_POLICY "jobs.batch \"j\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no"
+
+static void refuse(struct world *w, unsigned times, enum mk_code code, int http, const char *words)
+{
+	w->rig = (struct rig){.times = times,
+			      .type = OP_MERGE,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = code};
+	w->rig_http = http;
+	w->rig_words = words;
+}
+
+/* The copy on w2 has run and completes; the manager refuses the status of the local job. */
+static struct object *ends_while_refused(struct world *w, enum mk_code code, int http,
+					 const char *words)
+{
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":false}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
+	w_later(w, 3000);
+	(void)w_take(w);
+	refuse(w, 1000000, code, http, words);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_settle(w);
+	return wl;
+}
+
+static bool is_finished(struct world *w, const struct object *wl)
+{
+	return strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL;
+}
+
+static bool is_complete(struct world *w)
+{
+	return strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions"), "Complete") !=
+	       NULL;
+}
+
+/* Rights that come back, a policy that is taken back: nothing is given up meanwhile. */
+static void refused_for_a_while(enum mk_code code, int http, const char *words, int64_t ms)
+{
+	struct world *w = w_new(2);
+	struct object *wl = ends_while_refused(w, code, http, words);
+	size_t n;
+
+	w_advance(w, ms);
+	n = w_times(w->log, "merge 0 Job j job_status") +
+	    w_times(w->log, "merge 0 Job j last_status");
+	printf("# %d: %zu writes\n", http, n);
+	ok(n > 8, "more than eight writes of the status are refused");
+	ok(!is_finished(w, wl), "... the Workload is not Finished without its job's end");
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "... the copy stays");
+	w->rig.times = 0;
+	w_advance(w, 120 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "the whole status comes when the manager takes it");
+	ok(is_complete(w) && is_finished(w, wl), "... the job is Complete, the Workload Finished");
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "... and nothing is left");
+	w_free(w);
+}
+
+/* The wait is reported: in an Event with the server's words, and in why. */
+static void is_reported(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = ends_while_refused(w, ERR_DENIED, 403, OF_RIGHTS);
+
+	w->full = true;
+	(void)w_take(w);
+	w_advance(w, 8000);
+	ok(!strstr(w_take(w), "WriteRefused"), "8 s of refusals: no Event yet");
+	w_advance(w, 120 * 1000);
+	is_int((long long)w_times(w->log, "\"reason\":\"WriteRefused\""), 1,
+	       "after 10 s: one Event");
+	ok(strstr(w->log, "the manager's API server has refused the job's status since ") &&
+		   strstr(w->log, "cannot patch resource"),
+	   "... in the server's words");
+	ok(!is_finished(w, wl) && w_find(w, 2, JOB, "ns", "j"), "... and the copy stays");
+	w_free(w);
+}
+
+/* A status that a policy refuses for good does not keep the quota. */
+static void refused_for_good(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = ends_while_refused(w, ERR_DENIED, 403, OF_POLICY);
+	const char *log;
+
+	w->full = true;
+	w_advance(w, 9000);
+	(void)w_take(w);
+	w_advance(w, 60 * 1000);
+	log = w_take(w);
+	ok(strstr(log, "\"succeeded\":2") != NULL, "the copy's status is tried again");
+	ok(strstr(log, "\"SuccessCriteriaMet\"") && !is_finished(w, wl),
+	   "after 10 s the smallest status that says the end is tried, too");
+	w_advance(w, 16 * 60 * 1000);
+	ok(is_finished(w, wl), "after workerLostTimeout Finished is written alone");
+	ok(!is_complete(w), "... while the job's status is refused still");
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "... the copy stays");
+	w_restart(w);
+	w_later(w, 60 * 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... for a process that begins as well");
+	w->rig.times = 0;
+	w_advance(w, 6 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "the end comes when the manager takes it");
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"), "... then nothing is left");
+	w_later(w, 60 * 1000);
+	(void)w_take(w);
+	w_advance(w, 10 * 60 * 1000);
+	is_str(w_take_work(w), "", "... and nothing is sent");
+	w_free(w);
+}
+
+/* The smallest status is taken, the whole one is not: the job has ended. */
+static void smallest_is_taken(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl =
+		ends_while_refused(w, ERR_INVALID, 422, "status.succeeded: Invalid value");
+
+	w_advance(w, 9900);
+	while (!strstr(w->log, "SuccessCriteriaMet") && w->now < T0 + 600 * 1000) {
+		w->full = true;
+		(void)w_take(w);
+		w_advance(w, 100);
+	}
+	w->rig.times = 0;
+	w_advance(w, 400 * 1000);
+	ok(is_complete(w) && is_finished(w, wl), "the job is Complete, the Workload Finished");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and the copy is removed");
+	w_free(w);
+}
+
+/* The user deletes the job that the end is owed to: no user waits for it any more. */
+static void owed_to_no_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = ends_while_refused(w, ERR_INVALID, 422, "no");
+
+	w_advance(w, 16 * 60 * 1000);
+	ok(is_finished(w, wl) && w_find(w, 2, JOB, "ns", "j"), "the copy of a Finished one stays");
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	w_later(w, 60 * 1000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"),
+	   "... until its job is deleted");
+	w_free(w);
+}
+
+int main(void)
+{
+	refused_for_a_while(ERR_DENIED, 403, OF_RIGHTS, 30 * 1000);
+	refused_for_a_while(ERR_DENIED, 401, "Unauthorized", 30 * 1000);
+	refused_for_a_while(ERR_INVALID, 422, "status: Invalid value", 4000);
+	refused_for_a_while(ERR_TOO_BIG, 413, "too large", 4000);
+	is_reported();
+	refused_for_good();
+	smallest_is_taken();
+	owed_to_no_job();
+	return done_testing();
+}
