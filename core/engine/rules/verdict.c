@@ -10,8 +10,12 @@
 void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 		   const char *note_type)
 {
-	struct json *body = ssa_body(p, p->local);
+	struct json *body;
 
+	if (p->authority != AUTHORITY_FULL && state != CHECK_REJECTED) {
+		return; /* it would begin another round */
+	}
+	body = ssa_body(p, p->local);
 	if (!body) {
 		return;
 	}
@@ -30,6 +34,9 @@ static mk_str with_previous(struct pass *p, mk_str text)
 
 void verdict_retry(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 {
+	if (p->authority != AUTHORITY_FULL) {
+		return;
+	}
 	p->over = true;
 	if (!p->grouped && p->job && facts_is(p->job->facts, F_ENDED | F_MANAGED)) {
 		return; /* an ended job does not run again: Kueue finishes the Workload */

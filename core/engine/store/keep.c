@@ -86,7 +86,15 @@ static void say_unusable(const struct table *t, struct facts *f, mk_str why)
 
 enum keep { KEEP_NONE, KEEP_STATUS, KEEP_ALL };
 
-static enum keep what_of(const struct engine *e, const struct table *t, const struct facts *f)
+/* Its check may be gone while its job runs: clones of its name show that. */
+static bool may_be_ours(const struct engine *e, const struct facts *f, const struct event *ev)
+{
+	return f->n_checks > 0 || f->s[S_CLUSTER].n > 0 ||
+	       store_peers(&e->store, KIND_WORKLOAD, ev->ns, ev->name) != NULL;
+}
+
+static enum keep what_of(const struct engine *e, const struct table *t, const struct facts *f,
+			 const struct event *ev)
 {
 	bool remote = t->cluster != CLUSTER_MANAGER;
 	bool ours = (f->flags & F_ORIGIN) || str_is(f->s[S_MANAGER_ID], e->manager_id);
@@ -104,7 +112,7 @@ static enum keep what_of(const struct engine *e, const struct table *t, const st
 		return live || facts_is(f, F_HELD) ? KEEP_STATUS : KEEP_NONE;
 	}
 	if (t->kind == KIND_WORKLOAD) {
-		return f->n_checks > 0 && !facts_is(f, F_FINISHED) ? KEEP_ALL : KEEP_NONE;
+		return !facts_is(f, F_FINISHED) && may_be_ours(e, f, ev) ? KEEP_ALL : KEEP_NONE;
 	}
 	if (t->kind == KIND_CLUSTER_QUEUE) {
 		return remote || !e->o.gates.quota_automation ? KEEP_NONE : KEEP_ALL;
@@ -138,7 +146,7 @@ static mk_str cut_out(struct engine *e, const struct event *ev, bool status_only
 bool keep_text(struct engine *e, const struct table *t, struct facts *f, const struct event *ev,
 	       struct kept **ret)
 {
-	enum keep what = what_of(e, t, f);
+	enum keep what = what_of(e, t, f, ev);
 	bool status_only = what == KEEP_STATUS;
 	const struct json *kept = ev->obj;
 	struct models *models;
