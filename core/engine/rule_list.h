@@ -12,6 +12,7 @@
 	X(R_RELEASE, "release")                      \
 	X(R_STALE, "stale_clone")                    \
 	X(R_UNCHECKED, "check_removed")              \
+	X(R_HERE, "runs_on_manager")                 \
 	X(R_REJECTED_ADAPTER, "rejected_no_adapter") \
 	X(R_REJECTED_OWNER, "rejected_not_managed")  \
 	X(R_REJECTED_WALL, "rejected_wall")          \

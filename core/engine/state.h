@@ -45,7 +45,7 @@
  *     patience  quota given back             vacancy     room as jobs end
  *     rest      clusters left out            fault       plugins that fail
  *     field     a part of a large fleet      unplaceable what fits nowhere
- *     card      parts of questions
+ *     card      parts of questions     authority  nothing new is begun
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */
@@ -358,6 +358,9 @@ struct wl {
 
 	/* answers/message.c */
 	int64_t explained_at; /* the check's message was written; INT64_MIN never */
+
+	/* rules/authority.c */
+	uint8_t authority_said; /* what an Event has told of */
 
 	/* rules/workload.c */
 	bool counted; /* in the users of the manager's job table, see watches_use */

@@ -39,6 +39,7 @@ static const struct {
 	{"plugin_fault", COVER_WIDE},
 	{"cluster_disconnect", COVER_WIDE},
 	{"check_removed", COVER_STORIES},
+	{"runs_on_manager", COVER_STORIES},
 	{"rejected_wall", COVER_STORIES},
 	{"finalizer", COVER_STORIES},
 	{"clone_shrink", COVER_STORIES},

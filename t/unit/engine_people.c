@@ -122,7 +122,10 @@ static void frozen_kind(void)
 	w_free(w);
 }
 
-/* A Job that was deleted with --cascade=orphan leaves its Workload without an owner. */
+/*
+ * Its Workload no longer names an owner, and its winner is out of reach: no clone says which job it
+ * was.
+ */
 static void frozen_orphan(void)
 {
 	struct world *w = w_new(3);
@@ -130,6 +133,7 @@ static void frozen_orphan(void)
 
 	w_stop(w);
 	w_patch(w, wl, "{\"metadata\":{\"ownerReferences\":null}}");
+	w->stay_down[2] = true;
 	w_restart(w);
 	w->full = true;
 	w_settle(w);

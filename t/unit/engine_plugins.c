@@ -452,27 +452,43 @@ static void odd_managed_by(void)
 	w_free(w);
 }
 
-/* managedBy is changed while the job runs: its copy is left as it is, and no look at it helps. */
-static void given_away(const char *managed_by, const char *name)
+/* managedBy gets an odd type while the job runs: its copy stays as it is until that is repaired. */
+static void odd_while_it_runs(void)
 {
 	struct world *w = toy_world(0);
 	struct object *wl = a_won_toy(w);
-	char patch[128];
 
 	w_take(w);
-	snprintf(patch, sizeof(patch), "{\"spec\":{\"managedBy\":%s}}", managed_by);
-	w_patch(w, w_find(w, 0, TOY, "ns", "t"), patch);
+	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":7}}");
 	w_settle(w);
 	w_patch(w, remote(w), "{\"status\":{\"done\":1}}");
 	w_later(w, 60000);
-	ok(!strstr(w_take(w), "get 0 Toy"), name);
+	ok(!strstr(w_take(w), "get 0 Toy"), "of an odd type: nothing is asked");
 	ok(remote(w) && clone_of(w, 1, "wl-t"), "nothing is deleted");
 	is_str(w_str(w, w_find(w, 0, TOY, "ns", "t"), "/status/done"), "", "nor written");
 	is_str(check_state(w, wl), "Ready", "nor taken back");
 	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":" OURS "}}");
 	w_later(w, 5000);
 	is_str(w_str(w, w_find(w, 0, TOY, "ns", "t"), "/status/done"), "1",
-	       "given back: its status comes");
+	       "repaired: its status comes");
+	w_free(w);
+}
+
+/* Another controller runs the job from now on: a copy of it would be a second run. */
+static void given_away(void)
+{
+	struct world *w = toy_world(0);
+	struct object *wl = a_won_toy(w);
+
+	w_patch(w, w_find(w, 0, TOY, "ns", "t"),
+		"{\"spec\":{\"managedBy\":\"example.com/other\"}}");
+	w_settle(w);
+	ok(!remote(w) && !clone_of(w, 1, "wl-t"), "another controller's: the copies go at once");
+	w_later(w, 60000);
+	is_str(check_state(w, wl), "Ready", "... and nothing is written");
+	w_patch(w, w_find(w, 0, TOY, "ns", "t"), "{\"spec\":{\"managedBy\":" OURS "}}");
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "given back: it is queued again");
 	w_free(w);
 }
 
@@ -511,8 +527,8 @@ int main(void)
 	undone();
 	forwarded_without_memory();
 	odd_managed_by();
-	given_away("\"example.com/other\"", "another controller's: nothing is asked");
-	given_away("7", "of an odd type: nothing is asked");
+	given_away();
+	odd_while_it_runs();
 	long_words();
 	return done_testing();
 }

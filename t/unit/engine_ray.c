@@ -364,7 +364,6 @@ static void not_ours(void)
 
 	run(&p, &rays[0]);
 	w_patch(p.w, local_job(&p), "{\"spec\":{\"managedBy\":\"acme.io/controller\"}}");
-	w_later(p.w, 3000);
 	resize(&p, 2, 2);
 	w_later(p.w, 60 * 1000);
 	is_str(w_str(p.w, local_job(&p), SIZES), "[{\"name\":\"a\",\"count\":1}]",

@@ -524,7 +524,7 @@ void engine_uses(const struct engine *e,
 	}
 	for (LIST_EACH_AS(struct record, q, &queues->records, node)) {
 		size_t i;
-		const struct record *check = q->present ? check_of(e, q->facts, &i) : NULL;
+		const struct record *check = q->present ? check_of(e, q->facts, 0, &i) : NULL;
 		const struct record *config =
 			check ? manager_named(e, KIND_CONFIG, check->facts->s[S_CONFIG]) : NULL;
 

@@ -2,6 +2,7 @@
 /* Where a Workload stands as a whole; see why.h. */
 #include "core/engine/answers/why.h"
 #include "core/engine/answers/why_words.h"
+#include "core/engine/rules/authority.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/patience.h"
 #include "core/engine/rules/unplaceable.h"
@@ -60,6 +61,19 @@ static int64_t fault_ms(const struct pass *p, bool *ret_adapter)
 		       : plug_dispatcher_rest_ms(plug, (size_t)dispatcher, uid, p->e->wall);
 }
 
+/* Does the manager run the job itself? */
+static bool is_here(const struct pass *p)
+{
+	return p->job && facts_is(p->job->facts, F_HERE);
+}
+
+/* Nothing new is begun, and there is a winner: what of it goes on? */
+static mk_str finishing_words(struct pass *p)
+{
+	return why_say(p, "%.*s: what runs on %.*s goes on, and nothing new is begun",
+		       STR_ARG(authority_words(p)), STR_ARG(p->f->s[S_CLUSTER]));
+}
+
 /* What stands before a race on the manager; PHASE_RACING: nothing. */
 static enum why_phase held_phase(const struct pass *p)
 {
@@ -68,6 +82,7 @@ static enum why_phase held_phase(const struct pass *p)
 	       : !facts_is(p->f, F_QUOTA)            ? PHASE_NO_QUOTA
 	       : facts_is(p->f, F_EVICTED)           ? PHASE_EVICTED
 	       : p->state == CHECK_RETRY             ? PHASE_RETRY
+	       : is_here(p)                          ? PHASE_NOT_MANAGED
 	       : p->f->s[S_CLUSTER].n > 0            ? PHASE_WON
 	       : !p->job                             ? PHASE_NO_JOB
 	       : !facts_is(p->job->facts, F_MANAGED) ? PHASE_NOT_MANAGED
@@ -143,7 +158,9 @@ static mk_str held_words(struct pass *p, enum why_phase phase)
 	if (phase == PHASE_RETRY) {
 		return STR("the admission check asks Kueue to queue it again");
 	}
-	return why_say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER]));
+	return p->authority == AUTHORITY_FULL
+		       ? why_say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER]))
+		       : finishing_words(p);
 }
 
 /* Of a phase in which no dispatcher is asked. */
@@ -151,6 +168,9 @@ static mk_str unready_words(struct pass *p, enum why_phase phase)
 {
 	if (phase == PHASE_NO_JOB) {
 		return why_say(p, "its job \"%.*s\" is not there", STR_ARG(p->object));
+	}
+	if (phase == PHASE_NOT_MANAGED && is_here(p)) {
+		return STR("the manager cluster runs the job itself: no copy of it may run");
 	}
 	if (phase == PHASE_NOT_MANAGED) {
 		return why_say(p, "its job is not managed by MultiKueue: %.*s",
@@ -197,7 +217,9 @@ static mk_str words_of(struct pass *p, enum why_phase phase, bool by_adapter)
 	case PHASE_FINISHED:
 		return why_short(p->f->s[S_FINISHED_MESSAGE]);
 	case PHASE_NOT_OURS:
-		return STR("its ClusterQueue has no admission check of MultiKueue");
+		return p->f->s[S_CLUSTER].n > 0
+			       ? finishing_words(p)
+			       : STR("its ClusterQueue has no admission check of MultiKueue");
 	case PHASE_NO_ADAPTER:
 		return p->f->s[S_OWNER_KIND].n == 0
 			       ? STR("it names no job as its owner")

@@ -344,7 +344,7 @@ static void judge(struct engine *e, struct sum *s, struct record *r, const struc
 	const struct record *config, *check;
 	size_t i;
 
-	check = check_of(e, r->facts, &i);
+	check = check_of(e, r->facts, 0, &i);
 	if (!check) {
 		cond_remove(e, r, &e->quota_item, NAME_QUOTA_CONDITION, R_QUOTA_COND);
 		return;

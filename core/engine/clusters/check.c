@@ -111,9 +111,10 @@ static void pass(struct engine *e, struct check *k, struct record *r)
 	cond_write(e, r, &k->item, &c, R_CHECK);
 }
 
-const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index)
+const struct record *check_of(const struct engine *e, const struct facts *f, size_t from,
+			      size_t *ret_index)
 {
-	for (size_t i = 0; i < f->n_checks; i++) {
+	for (size_t i = from; i < f->n_checks; i++) {
 		const struct record *r = manager_named(e, KIND_CHECK, f->checks[i]);
 
 		if (r && facts_is(r->facts, F_OURS)) {

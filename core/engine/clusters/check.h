@@ -11,9 +11,10 @@
 /* Brings the check's condition up to date; frees 'k' when its AdmissionCheck is gone. */
 void check_pass(struct engine *e, struct check *k);
 /*
- * The first of a Workload's or ClusterQueue's checks that belongs to our controller, and its index.
- * NULL: none.
+ * The first, from index 'from' on, of a Workload's or ClusterQueue's checks that belongs to our
+ * controller, and its index. NULL: none.
  */
-const struct record *check_of(const struct engine *e, const struct facts *f, size_t *ret_index);
+const struct record *check_of(const struct engine *e, const struct facts *f, size_t from,
+			      size_t *ret_index);
 
 #endif

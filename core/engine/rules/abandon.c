@@ -27,7 +27,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 {
 	enum twin job;
 
-	if (!k->in_config || k->twin == TWIN_ALIAS) {
+	if ((p->config && !k->in_config) || k->twin == TWIN_ALIAS) {
 		return true;
 	}
 	if (!watches_ready(p->e, k->c, p->kind)) {
@@ -76,11 +76,24 @@ static bool may_hold_quota(const struct pass *p)
 	       (p->job && facts_is(p->job->facts, F_ACTIVE | F_MANAGED) && is_stopped(p));
 }
 
+/* Without a config nothing says which clusters count: the job may be on any that we do not see. */
+static bool may_be_hidden(struct pass *p)
+{
+	for (WORKERS_EACH(c, p->e)) {
+		if (!p->config && !pass_clone_on(p, c) && !table_known(c, KIND_WORKLOAD) &&
+		    !lost_given_up(p, c, KIND_WORKLOAD)) {
+			p->anywhere = true;
+			return true;
+		}
+	}
+	return false;
+}
+
 void abandon_pass(struct pass *p)
 {
 	struct clone here = {.c = p->e->clusters[CLUSTER_MANAGER]};
 
-	if (!may_hold_quota(p)) {
+	if (!may_hold_quota(p) || may_be_hidden(p)) {
 		return;
 	}
 	for (CLONES_EACH(k, p)) {

@@ -69,20 +69,21 @@ void fault_frozen(struct pass *p)
 {
 	struct engine *e = p->e;
 	mk_str kind = p->f->s[S_OWNER_KIND];
-	const struct record *check = manager_named(e, KIND_CHECK, p->f->checks[p->check]);
+	const struct record *about =
+		p->checked ? manager_named(e, KIND_CHECK, p->f->checks[p->check]) : p->local;
 
-	if (!e->may_write || !check || map_len(&e->frozen_kinds) >= KINDS_MAX ||
+	if (!e->may_write || map_len(&e->frozen_kinds) >= KINDS_MAX ||
 	    map_get(&e->frozen_kinds, kind) || !map_put(&e->frozen_kinds, kind, e)) {
 		return; /* without memory the next pass sends it */
 	}
 	if (kind.n == 0) {
-		note_warn(e, check, NULL,
+		note_warn(e, about, NULL,
 			  "Dispatched workloads that no longer name a job as their owner, like "
 			  "%.*s/%.*s, are left as they are: delete them when their jobs are gone",
 			  STR_ARG(p->w->ns), STR_ARG(p->w->name));
 		return;
 	}
-	note_warn(e, check, NULL,
+	note_warn(e, about, NULL,
 		  "No plugin serves the kind \"%.*s\" any more: its dispatched "
 		  "workloads, like %.*s/%.*s, are left as they are",
 		  STR_ARG(kind), STR_ARG(p->w->ns), STR_ARG(p->w->name));

@@ -5,6 +5,7 @@
 #include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/asked.h"
+#include "core/engine/rules/authority.h"
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/field.h"
 #include "core/engine/rules/members.h"
@@ -42,19 +43,50 @@ bool pass_may_open(const struct engine *e)
 	       manager_knows(e, KIND_CLUSTER);
 }
 
+static const struct record *config_of(const struct pass *p, const struct record *check)
+{
+	return manager_named(p->e, KIND_CONFIG, check->facts->s[S_CONFIG]);
+}
+
+/* Is that check the one that has won: does its config have the winner, and is it Ready? */
+static int rank_of_check(const struct pass *p, size_t i, const struct record *check)
+{
+	const struct roster roster = roster_of(p->e, config_of(p, check));
+
+	return 2 * roster_has(&roster, p->f->s[S_CLUSTER]) + (p->f->states[i] == CHECK_READY);
+}
+
 /*
  * Finds our check: the first of the Workload's checks whose AdmissionCheck belongs to our
- * controller.
+ * controller. A queue that gains a second one does not take the winner from the first.
  */
 static bool find_check(struct pass *p)
 {
-	const struct record *r = check_of(p->e, p->f, &p->check);
+	const struct record *r = check_of(p->e, p->f, 0, &p->check), *other = r;
 
-	if (r) {
-		p->state = (enum check_state)p->f->states[p->check];
-		p->config = manager_named(p->e, KIND_CONFIG, r->facts->s[S_CONFIG]);
+	for (size_t i = p->check; other != NULL;) {
+		other = check_of(p->e, p->f, i + 1, &i);
+		if (other && rank_of_check(p, i, other) > rank_of_check(p, p->check, r)) {
+			r = other;
+			p->check = i;
+		}
 	}
+	p->state = r ? (enum check_state)p->f->states[p->check] : CHECK_OTHER;
+	p->config = r ? config_of(p, r) : NULL;
 	return r != NULL;
+}
+
+/* Was the copy that is seen made of this job? Without an owner reference nothing else tells. */
+static bool is_copied(const struct pass *p)
+{
+	struct record *copies = store_peers(&p->e->store, p->kind, p->w->ns, p->object);
+
+	for (PEERS_EACH(struct record, r, copies)) {
+		if (r->present && str_eq(r->facts->s[S_ORIGIN_UID], str_of(p->job->uid))) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static void look_at_job(struct pass *p)
@@ -76,6 +108,9 @@ static void look_at_job(struct pass *p)
 		 */
 		p->job = NULL;
 	}
+	if (p->job && p->f && !facts_is(p->f, F_OWNED) && !is_copied(p)) {
+		p->job = NULL; /* perhaps a later one of this name */
+	}
 	members_look(p);
 }
 
@@ -84,9 +119,11 @@ void pass_open(struct pass *p, struct engine *e, struct wl *w)
 	*p = (struct pass){.e = e, .w = w, .pace = &w->pace, .looks = LOOKS_MAX};
 	p->local = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
 	p->f = p->local ? p->local->facts : NULL;
-	look_at_job(p);
+	p->state = CHECK_OTHER;
 	p->checked = p->local && find_check(p);
+	look_at_job(p);
 	p->roster = roster_of(e, p->config);
+	p->authority = authority_of(p);
 }
 
 /* --- the clusters ----------------------------------------------------------------------------- */

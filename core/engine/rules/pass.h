@@ -27,6 +27,16 @@ enum twin {
 	TWIN_OURS,
 };
 
+/*
+ * What the manager's objects let us do for a Workload: see authority.h. Rules ask it; nothing that
+ * was begun is dropped because a field of another client is gone.
+ */
+enum authority {
+	AUTHORITY_NONE,   /* no adapter: there is no table of its job, and no right */
+	AUTHORITY_FINISH, /* its check, its owner or itself is gone: nothing is begun any more */
+	AUTHORITY_FULL,
+};
+
 struct clone {
 	struct cluster *c;
 	struct clone *speaker; /* TWIN_ALIAS: the clone that shows the object instead */
@@ -40,11 +50,12 @@ struct clone {
 struct pass {
 	struct engine *e;
 	struct wl *w;
-	struct record *local;  /* NULL: gone */
-	const struct facts *f; /* of local */
-	bool checked;          /* it has a check of ours: */
-	size_t check;          /* ... index in f->checks */
-	enum check_state state;
+	struct record *local;   /* NULL: gone */
+	const struct facts *f;  /* of local */
+	bool checked;           /* it has a check of ours: */
+	size_t check;           /* ... index in f->checks */
+	enum check_state state; /* ... CHECK_OTHER without one */
+	enum authority authority;
 	const struct record *config; /* NULL: none */
 	struct roster roster;        /* its clusters */
 	uint16_t kind;               /* of the job; 0: no adapter */

@@ -19,7 +19,10 @@ static enum twin base_twin(const struct pass *p, const struct facts *f)
 		return TWIN_FOREIGN;
 	}
 	if (manager.n == 0) {
-		return facts_is(f, F_ORIGIN) ? TWIN_GO : TWIN_FOREIGN;
+		/* Kueue's MultiKueue on another manager may have the same origin. */
+		bool is_ours = !p->local || p->checked || p->f->s[S_CLUSTER].n > 0;
+
+		return facts_is(f, F_ORIGIN) && is_ours ? TWIN_GO : TWIN_FOREIGN;
 	}
 	return str_eq(manager, str_of(p->e->manager_id)) ? TWIN_OURS : TWIN_FOREIGN;
 }

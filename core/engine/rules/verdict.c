@@ -11,8 +11,12 @@
 void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 		   const char *note_type)
 {
-	struct json *body = ssa_body(p, p->local);
+	struct json *body;
 
+	if (p->authority != AUTHORITY_FULL && state != CHECK_REJECTED) {
+		return; /* it would begin another round */
+	}
+	body = ssa_body(p, p->local);
 	if (!body) {
 		return;
 	}
@@ -35,6 +39,9 @@ static void retry(struct pass *p, const struct clone *k, enum rule rule, mk_str 
 {
 	bool busy = p->local->inflight != NULL;
 
+	if (p->authority != AUTHORITY_FULL) {
+		return;
+	}
 	p->over = true;
 	if (!p->grouped && p->job && facts_is(p->job->facts, F_ENDED | F_MANAGED)) {
 		return; /* an ended job does not run again: Kueue finishes the Workload */

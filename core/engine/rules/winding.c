@@ -23,7 +23,8 @@
  */
 static mk_str told_winner(struct pass *p)
 {
-	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+	const struct json *checks =
+		p->checked ? json_at(pass_workload(p), "/status/admissionChecks") : NULL;
 	bool more;
 
 	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")),
@@ -191,6 +192,28 @@ void winding_pass(struct pass *p)
 {
 	wind_down(p);
 	message_ending(p);
+}
+
+void winding_stop(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (twin_is_ours(k->twin) && may_run_on(k)) {
+			deactivate(p, k);
+		}
+	}
+}
+
+void winding_unrecorded(struct pass *p)
+{
+	struct clone *k = last_winner(p);
+
+	if (k && twin_there(p, k) == TWIN_ABSENT) {
+		k = NULL; /* it only waits */
+	}
+	remove_losers(p, k);
+	if (k) {
+		won_go_on(p, k);
+	}
 }
 
 /*

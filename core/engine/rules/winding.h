@@ -15,5 +15,9 @@ void winding_pass(struct pass *p);
  * empty.
  */
 void winding_without_cluster(struct pass *p);
+/* The same when nothing may be begun: the copy that runs goes on, all else is removed. */
+void winding_unrecorded(struct pass *p);
+/* Without an adapter: each clone that we see admitted is told to stop. */
+void winding_stop(struct pass *p);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/authority.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
@@ -58,7 +59,9 @@ static void lost(struct pass *p, const struct clone *k, int64_t since, enum rule
 static void tell_hidden(struct pass *p, const struct cluster *c)
 {
 	struct engine *e = p->e;
-	int64_t since = hidden_since(c, KIND_WORKLOAD), deadline = lost_deadline(e, since);
+	bool is_asked_for = p->authority == AUTHORITY_FULL;
+	int64_t since = hidden_since(c, KIND_WORKLOAD);
+	int64_t deadline = is_asked_for ? lost_deadline(e, since) : INT64_MAX;
 	int64_t patience = e->o.worker_lost_timeout_ms / 4;
 	struct wl_cluster *wc = wl_cluster(e, p->w, c->id);
 	mk_str from, then;
@@ -70,7 +73,9 @@ static void tell_hidden(struct pass *p, const struct cluster *c)
 	}
 	wc->hidden_said = since;
 	from = time_rfc3339(&e->scratch, e->wall - (e->now - since));
-	then = deadline == INT64_MAX
+	then = !is_asked_for ? arena_printf(&e->scratch, "%.*s, so the job is not run elsewhere",
+					    STR_ARG(authority_words(p)))
+	       : deadline == INT64_MAX
 		       ? STR("its return is waited for without limit (lostWorkerPolicy: Keep)")
 		       : arena_printf(
 				 &e->scratch,
@@ -176,6 +181,9 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	struct table *t = table_of(p->e, k->c, p->kind);
 	struct record *r;
 
+	if (p->authority != AUTHORITY_FULL) {
+		return; /* making it would begin something */
+	}
 	if (wc->bout.refused) {
 		refused(p, k, wc);
 		return;
@@ -208,6 +216,16 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	job_create(p, k, r);
 }
 
+/* Is surely none of the job there, or only what is not ours? */
+static bool is_nowhere(struct pass *p, struct clone *k)
+{
+	enum twin t = twin_of_job(p, twin_record(p, k));
+
+	return t == TWIN_FOREIGN || t == TWIN_OTHER ||
+	       (t == TWIN_ABSENT &&
+		twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object));
+}
+
 void won_run_job(struct pass *p, struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
@@ -221,6 +239,11 @@ void won_run_job(struct pass *p, struct clone *k)
 	}
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		kind_lost(p, k, wc);
+		return;
+	}
+	if (p->authority != AUTHORITY_FULL && !twin_is_ours(twin_there(p, k)) &&
+	    members_each(p, k, is_nowhere)) {
+		(void)remove_remote(p, k, R_UNCHECKED); /* it waits for a job that is not made */
 		return;
 	}
 	if (p->grouped && wc->bout.refused) {
@@ -244,7 +267,7 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		job_absent(p, k, wc);
 		break;
 	case TWIN_FOREIGN:
-		if (p->local->inflight || !p->e->may_write) {
+		if (p->local->inflight || !p->e->may_write || p->authority != AUTHORITY_FULL) {
 			break; /* its answer queues the pass; it may be the Retry */
 		}
 		if (wc->fails > 0 && !wc->rested && !wc->bout.refused) {
@@ -327,9 +350,21 @@ static bool has_seen_it(struct pass *p, const struct clone *k)
 	return false;
 }
 
+void won_go_on(struct pass *p, struct clone *k)
+{
+	if (clone_is(k, F_FINISHED) &&
+	    (finish_tells_the_end(k) || slices_is_replaced(p, k->r->facts->s[S_FINISHED_REASON]))) {
+		finish_remotely(p, k);
+	} else {
+		won_run_job(p, k);
+	}
+}
+
 static void winner(struct pass *p, struct clone *k)
 {
-	if (clone_is(k, F_FINISHED)) {
+	if (p->authority != AUTHORITY_FULL) {
+		won_go_on(p, k);
+	} else if (clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);
 	} else if (!clone_is(k, F_ADMITTED) && !has_seen_it(p, k)) {
 		return;
@@ -415,7 +450,9 @@ static void give_up(struct pass *p, struct clone *k)
 	} else if (!members_each(p, k, object_told)) {
 		return;
 	}
-	if (k->twin == TWIN_ABSENT) {
+	if (p->authority != AUTHORITY_FULL) {
+		(void)remove_remote(p, k, R_UNCHECKED); /* Kueue there stops what has no clone */
+	} else if (k->twin == TWIN_ABSENT) {
 		rest_copy_gone(p, k, "Workload", false);
 	} else {
 		verdict_remote_gone(p, k);
@@ -429,7 +466,8 @@ static void give_up(struct pass *p, struct clone *k)
 static struct clone *renamed_winner(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
-		if (k->in_config && twin_is_ours(k->twin) && twin_is_ours(twin_recorded(p, k))) {
+		if ((k->in_config || !p->config) && twin_is_ours(k->twin) &&
+		    twin_is_ours(twin_recorded(p, k))) {
 			return k;
 		}
 	}
@@ -458,9 +496,9 @@ void won_pass(struct pass *p)
 		return;
 	}
 	p->w->round.lost_at = INT64_MAX;
-	if (p->config && !k->in_config) {
+	if (p->authority == AUTHORITY_FULL && p->config && !k->in_config) {
 		give_up(p, k);
-	} else if (cordon_drains(p, k)) {
+	} else if (p->authority == AUTHORITY_FULL && cordon_drains(p, k)) {
 		return;
 	} else if (slices_waits(p) && may_be_admitted(k)) {
 		slices_wait(p, k);

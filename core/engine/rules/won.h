@@ -11,6 +11,8 @@
 
 /* One pass of a Workload with a recorded cluster. */
 void won_pass(struct pass *p);
+/* A clone whose job may have been made, when nothing may be begun: copies status and end. */
+void won_go_on(struct pass *p, struct clone *k);
 /* The clone is admitted: creates the job, copies its status, forwards changes. */
 void won_run_job(struct pass *p, struct clone *k);
 /* The same for one object of the workload. */

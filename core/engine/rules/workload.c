@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/authority.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/finish.h"
@@ -82,16 +83,16 @@ static void freeze(struct pass *p, bool frozen)
 	p->w->frozen = frozen;
 }
 
-/* No adapter serves the kind of the owner. True when the pass ends here. */
-static bool no_adapter(struct pass *p)
+/*
+ * No adapter serves the kind of the owner. A stop is a write to the clone, and needs none; all else
+ * is left as it is.
+ */
+static void no_adapter(struct pass *p)
 {
 	mk_str kind = p->f->s[S_OWNER_KIND];
+	bool begun = p->checked ? is_dispatched(p) : authority_has_begun(p);
 	mk_str text;
 
-	if (p->kind) {
-		freeze(p, false);
-		return false;
-	}
 	if (may_reject(p) && !facts_is(p->f, F_FINISHED) && !facts_is(p->f, F_TERMINATING)) {
 		text = !facts_is(p->f, F_OWNED)
 			       ? STR("No multikueue adapter found")
@@ -100,14 +101,16 @@ static bool no_adapter(struct pass *p)
 					      STR_ARG(kind));
 		freeze(p, false);
 		verdict_reject(p, R_REJECTED_ADAPTER, text, NULL);
-		return true;
+		return;
 	}
-	freeze(p, is_dispatched(p) && !facts_is(p->f, F_FINISHED));
+	freeze(p, begun && !facts_is(p->f, F_FINISHED));
 	if (p->w->frozen) {
 		rule_hit(p->e, R_FROZEN);
 		fault_frozen(p);
+		if (facts_is(p->f, F_EVICTED) || !facts_is(p->f, F_QUOTA)) {
+			winding_stop(p);
+		}
 	}
-	return true;
 }
 
 /* The job does not name us as its manager. True when the pass ends here. */
@@ -217,39 +220,9 @@ static void clean_up(struct pass *p, enum rule rule)
 	watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
 }
 
-static void with_local(struct pass *p)
+static void checked(struct pass *p)
 {
-	p->w->gc = false;
-	p->w->sure_gone = false;
-	p->w->absent_rounds = 0;
-	rest_look_for_room(p);
-	if (!pass_look_narrow(p)) {
-		return;
-	}
-	if (!p->checked) {
-		/* A removed check stops no running job; what has ended is cleaned up. */
-		if (p->kind && (facts_is(p->f, F_TERMINATING) || facts_is(p->f, F_FINISHED))) {
-			clean_up(p, R_UNCHECKED);
-		}
-		return;
-	}
-	if (no_adapter(p)) {
-		return;
-	}
-	tally_local(p);
-	watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, !facts_is(p->f, F_FINISHED));
-	if (!facts_is(p->f, F_FINISHED)) {
-		(void)watches_ready(p->e, p->e->clusters[CLUSTER_MANAGER], p->kind);
-		watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
-	}
-	if (facts_is(p->f, F_TERMINATING)) {
-		release(p, R_DELETED);
-	} else if (facts_is(p->f, F_FINISHED)) {
-		if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
-			return;
-		}
-		clean_up(p, R_RELEASE);
-	} else if (p->state == CHECK_REJECTED) {
+	if (p->state == CHECK_REJECTED) {
 		if (p->f->s[S_CLUSTER].n == 0) {
 			release(p, R_RELEASE);
 		}
@@ -260,6 +233,74 @@ static void with_local(struct pass *p)
 			release(p, R_RELEASE);
 			patience_pause(p);
 		}
+	}
+}
+
+/* Nothing may be begun any more. */
+static void finish_begun(struct pass *p)
+{
+	authority_tell(p, false);
+	if (!facts_is(p->f, F_QUOTA)) {
+		release(p, R_UNCHECKED);
+	} else if (facts_is(p->f, F_EVICTED)) {
+		winding_pass(p);
+	} else if (p->f->s[S_CLUSTER].n > 0) {
+		won_pass(p);
+	} else {
+		winding_unrecorded(p);
+	}
+}
+
+static void use_local_jobs(struct pass *p)
+{
+	watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, !facts_is(p->f, F_FINISHED));
+	if (!facts_is(p->f, F_FINISHED)) {
+		(void)watches_ready(p->e, p->e->clusters[CLUSTER_MANAGER], p->kind);
+		watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
+	}
+}
+
+/* May the pass go on? If not, nothing has been begun for the Workload, or no adapter serves it. */
+static bool has_authority(struct pass *p)
+{
+	bool begun = p->authority == AUTHORITY_FULL || authority_has_begun(p);
+
+	if (p->authority == AUTHORITY_NONE || (p->checked && !begun)) {
+		no_adapter(p);
+		return false;
+	}
+	freeze(p, false);
+	return begun;
+}
+
+static void with_local(struct pass *p)
+{
+	p->w->gc = false;
+	p->w->sure_gone = false;
+	p->w->absent_rounds = 0;
+	rest_look_for_room(p);
+	if (!pass_look_narrow(p) || !has_authority(p)) {
+		return;
+	}
+	tally_local(p);
+	use_local_jobs(p);
+	if (facts_is(p->f, F_TERMINATING)) {
+		release(p, R_DELETED);
+	} else if (facts_is(p->f, F_FINISHED)) {
+		if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
+			return;
+		}
+		clean_up(p, R_RELEASE);
+	} else if (authority_is_here(p)) {
+		if (authority_has_begun(p)) {
+			authority_tell(p, true);
+		}
+		release(p, R_HERE);
+	} else if (p->authority == AUTHORITY_FINISH) {
+		finish_begun(p);
+	} else {
+		p->w->authority_said = 0;
+		checked(p);
 	}
 }
 
@@ -336,7 +377,8 @@ static struct list_node *waits_for(const struct pass *p)
 	if (p->anywhere) {
 		return &e->waits;
 	}
-	if (!p->checked || (!facts_is(p->f, F_QUOTA) && !patience_rests(p)) ||
+	if ((!p->checked && p->f->s[S_CLUSTER].n == 0) ||
+	    (!facts_is(p->f, F_QUOTA) && !patience_rests(p)) ||
 	    (p->f->flags & (F_FINISHED | F_TERMINATING))) {
 		return NULL;
 	}
@@ -344,7 +386,7 @@ static struct list_node *waits_for(const struct pass *p)
 		winner = cluster_named(e, p->f->s[S_CLUSTER]);
 		return winner ? &winner->waits : &e->waits;
 	}
-	check = map_get(&e->check_by_name, p->f->checks[p->check]);
+	check = p->checked ? map_get(&e->check_by_name, p->f->checks[p->check]) : NULL;
 	if (!p->config || !check) {
 		return &e->waits;
 	}

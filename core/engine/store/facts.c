@@ -327,6 +327,24 @@ static void draw_group(struct draw *d)
 	}
 }
 
+/*
+ * Has the manager begun to run it? Its spec tells, never its status, which is a copy. A Pod waits
+ * at Kueue's gate until then, and is never put back there; others name who manages them.
+ */
+static bool runs_here(const struct draw *d, bool managed)
+{
+	const struct mk_adapter *ad = d->env->adapter->d;
+
+	if (ad->managed_by) {
+		return !managed && !(d->f.flags & F_SUSPENDED);
+	}
+	if (!ad->group || *ad->group != 0 || strcmp(ad->kind, "Pod") != 0) {
+		return false;
+	}
+	return json_str(json_get(d->spec, "nodeName")).n > 0 ||
+	       !json_find(json_get(d->spec, "schedulingGates"), "name", NAME_POD_GATE);
+}
+
 static void draw_job(struct draw *d, const struct json *obj)
 {
 	bool managed = false;
@@ -359,6 +377,7 @@ static void draw_job(struct draw *d, const struct json *obj)
 		return;
 	}
 	flag(d, F_MANAGED, managed);
+	flag(d, F_HERE, runs_here(d, managed));
 	d->f.s[S_REASON] = reason;
 }
 

@@ -57,6 +57,7 @@ enum {
 	F_LATE = F_SECRET,      /* local Workload: its Ready check says more than who has won */
 	F_CHILD = F_CORDONED,   /* remote: the controller of the copy S_OWNER_* made it: no copy */
 	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
+	F_HERE = F_ADMITTED,    /* local: by its spec it runs on the manager, see facts.c */
 	F_PREEMPTS = F_BLOCKED, /* ClusterQueue: it may evict others for a Workload */
 	F_ORCHESTRATED = F_AUTOMATED, /* ClusterQueue: see api_is_orchestrated */
 };

@@ -94,6 +94,13 @@ static bool is_owing(const struct engine *e, const struct record *r)
 	return w && w->owes;
 }
 
+/* Its check may be gone while its job runs: clones of its name show that. */
+static bool may_be_ours(const struct engine *e, const struct record *r, const struct facts *f)
+{
+	return f->n_checks > 0 || f->s[S_CLUSTER].n > 0 ||
+	       store_peers(&e->store, KIND_WORKLOAD, r->ns, r->name) != NULL;
+}
+
 static enum keep what_of(const struct engine *e, const struct record *r, const struct facts *f)
 {
 	const struct table *t = r->table;
@@ -113,8 +120,9 @@ static enum keep what_of(const struct engine *e, const struct record *r, const s
 		return live || facts_is(f, F_HELD) ? KEEP_STATUS : KEEP_NONE;
 	}
 	if (t->kind == KIND_WORKLOAD) {
-		return f->n_checks > 0 && (!facts_is(f, F_FINISHED) || is_owing(e, r)) ? KEEP_ALL
-										       : KEEP_NONE;
+		return (!facts_is(f, F_FINISHED) || is_owing(e, r)) && may_be_ours(e, r, f)
+			       ? KEEP_ALL
+			       : KEEP_NONE;
 	}
 	if (t->kind == KIND_CLUSTER_QUEUE) {
 		return remote || !e->o.gates.quota_automation ? KEEP_NONE : KEEP_ALL;

@@ -105,15 +105,34 @@ static void lose(struct engine *e, struct table *t, struct record *r)
 	}
 }
 
+/*
+ * Who says which job it is: the Workload itself, else, when its owner reference was taken away, a
+ * clone that was made of it before.
+ */
+static const struct facts *owner_said(const struct engine *e, const struct record *local)
+{
+	struct record *clones =
+		facts_is(local->facts, F_OWNED)
+			? NULL
+			: store_peers(&e->store, KIND_WORKLOAD, local->ns, local->name);
+
+	for (PEERS_EACH(struct record, r, clones)) {
+		if (r->present && facts_is(r->facts, F_OWNED | F_ORIGIN) &&
+		    str_eq(r->facts->s[S_LOCAL_UID], str_of(local->uid))) {
+			return r->facts;
+		}
+	}
+	return local->facts;
+}
+
 static void bind_owner(struct engine *e, struct record *r)
 {
-	const struct facts *f = r->facts;
-	bool local = r->table->cluster == CLUSTER_MANAGER;
+	const struct record *here = manager_get(e, KIND_WORKLOAD, r->ns, r->name);
+	const struct facts *f = here ? owner_said(e, here) : r->facts;
 	struct wl *w = wl_make(e, r->ns, r->name);
 	int kind = facts_is(f, F_OWNED) ? kinds_find(e->o.kinds, f->s[S_OWNER_KIND]) : -1;
 
-	if (!local && (kind < KIND_FIRST_JOB || (w && w->owner) ||
-		       manager_get(e, KIND_WORKLOAD, r->ns, r->name))) {
+	if (r != here && (kind < KIND_FIRST_JOB || (w && w->owner))) {
 		return;
 	}
 	if (!w) {
