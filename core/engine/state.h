@@ -46,6 +46,7 @@
  *     rest      clusters left out            fault       plugins that fail
  *     field     a part of a large fleet      unplaceable what fits nowhere
  *     card      parts of questions     authority  nothing new is begun
+ *     submitted copies without Kueue's start
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */
