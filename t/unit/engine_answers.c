@@ -438,21 +438,6 @@ static void perhaps_ended_meanwhile(void)
 	w_free(w);
 }
 
-static void collect_foreign_marks(void)
-{
-	struct world *w = w_new(1);
-
-	w_put(w, 1, KIND_WORKLOAD,
-	      "{\"metadata\":{\"name\":\"old\",\"namespace\":\"ns\",\"labels\":{\"kueue.x-k8s.io/"
-	      "multikueue-origin\":\"multikueue\"}},\"spec\":{}}");
-	w_settle(w);
-	ok(clone_of(w, 1, "old") != NULL,
-	   "an orphan without our annotations waits for the collector");
-	w_advance(w, 61000);
-	ok(!clone_of(w, 1, "old"), "... which removes it at its next interval");
-	w_free(w);
-}
-
 /*
  * A create meets an object that a late one has made, and the watch shows it before the get: the
  * get comes all the same, and the other cluster may win.
@@ -587,7 +572,6 @@ int main(void)
 	forgotten();
 	ended_meanwhile();
 	perhaps_ended_meanwhile();
-	collect_foreign_marks();
 	found_after_all();
 	return done_testing();
 }

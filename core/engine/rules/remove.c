@@ -175,7 +175,7 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 	if (k->r && twin_is_ours(twin_recorded(p, k)) && slices_is_inherited(p)) {
 		return false; /* a newer slice takes over the job */
 	}
-	if (may_remove(p, k->twin) && stop_first(p, k)) {
+	if (may_remove(p, k->r, k->twin) && stop_first(p, k)) {
 		return false;
 	}
 	if (!table_known(k->c, KIND_WORKLOAD) || !remove_job(p, k, rule)) {

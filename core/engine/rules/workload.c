@@ -273,6 +273,20 @@ static bool has_authority(struct pass *p)
 	return begun;
 }
 
+/* The manager runs the job itself; one that it has not admitted either may be rejected. */
+static void runs_here(struct pass *p)
+{
+	bool begun = authority_has_begun(p);
+
+	if (begun) {
+		authority_tell(p, true);
+	}
+	release(p, R_HERE);
+	if (!begun && p->checked && !facts_is(p->f, F_ADMITTED)) {
+		(void)not_managed(p);
+	}
+}
+
 static void with_local(struct pass *p)
 {
 	p->w->gc = false;
@@ -292,10 +306,7 @@ static void with_local(struct pass *p)
 		}
 		clean_up(p, R_RELEASE);
 	} else if (authority_is_here(p)) {
-		if (authority_has_begun(p)) {
-			authority_tell(p, true);
-		}
-		release(p, R_HERE);
+		runs_here(p);
 	} else if (p->authority == AUTHORITY_FINISH) {
 		finish_begun(p);
 	} else {
