@@ -9,6 +9,7 @@
  *     facts     what objects say             keep        which texts are kept
  *     kept      ... and how
  *     touch     which passes a change needs  queue       passes that are due
+ *     bind      whose a workload is
  *
  *   act/        what is sent
  *     ops       operations under way         ssa         bodies of status writes

@@ -147,18 +147,37 @@ static const struct json *find_check(const struct json *wl, const char *name)
 	return NULL;
 }
 
-/* Every check of the queue has an entry, as soon as the Workload exists. */
+static bool has_check(const struct cq *q, mk_str name)
+{
+	for (size_t i = 0; i < q->n_checks; i++) {
+		if (str_is(name, q->check[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Every check of the queue has an entry, as soon as the Workload exists, and no other check has:
+ * what a queue loses leaves its Workloads, whatever its state.
+ */
 static bool row_checks(struct ks_actors *k, struct item *it, const struct json *wl,
 		       const struct cq *q)
 {
-	struct json *list, *patch = json_new_obj(&k->a);
+	struct json *list = json_new_arr(&k->a), *patch = json_new_obj(&k->a);
+	struct json_iter was = json_iter(json_at(wl, "/status/admissionChecks"));
 	bool missing = false;
 
-	if (!q || q->n_checks == 0) {
+	if (!q || !q->exists) {
 		return false;
 	}
-	list = json_dup(&k->a, json_at(wl, "/status/admissionChecks"));
-	list = list != NULL ? list : json_new_arr(&k->a);
+	while (json_next(&was)) {
+		if (has_check(q, json_str(json_get(was.val, "name")))) {
+			json_add(&k->a, list, json_dup(&k->a, was.val));
+		} else {
+			missing = true;
+		}
+	}
 	for (size_t i = 0; i < q->n_checks; i++) {
 		struct json *c;
 
@@ -176,7 +195,8 @@ static bool row_checks(struct ks_actors *k, struct item *it, const struct json *
 	if (!missing) {
 		return false;
 	}
-	json_put(&k->a, patch, "/status/admissionChecks", list);
+	json_put(&k->a, patch, "/status/admissionChecks",
+		 json_len(list) > 0 ? list : json_new_null(&k->a));
 	api_merge(k, it, arena_printf(&k->a, "%.*s/status", STR_ARG(workload_path(k, it))), patch,
 		  "kueue");
 	return true;

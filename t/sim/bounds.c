@@ -184,8 +184,9 @@ static bool is_taken_out(const struct sim *s, const struct plane *w)
 {
 	struct wanted wanted = faults_want(s);
 
-	return wanted.other_config || wanted.no_check || wanted.left_config[w->index] ||
-	       wanted.no_cluster[w->index] || (s->selects && wanted.unlabelled[w->index]);
+	return wanted.other_config || wanted.no_check || wanted.unchecked ||
+	       wanted.left_config[w->index] || wanted.no_cluster[w->index] ||
+	       (s->selects && wanted.unlabelled[w->index]);
 }
 
 /* A job may be given up only when no server that can be reached knows how it ended. */

@@ -98,6 +98,9 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	    !str_eq(json_str_at(local, "/metadata/uid"), uid) || excuse_outdated(s, site)) {
 		return;
 	}
+	if (excuse_unasked(s, p, local)) {
+		return;
+	}
 	if (is_pod(c) && !ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name)) {
 		return; /* a member that is gone leaves before its group */
 	}

@@ -70,6 +70,29 @@ bool excuse_not_managed(const struct sim *s, const struct user *u)
 	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
 }
 
+/* A clone whose job is not made, since the check or the owner is gone, waits for nothing. */
+bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local)
+{
+	const struct user *u = user_by_workload(s, local);
+	const struct json *copy = u != NULL ? user_job(u, p) : NULL;
+
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].kind->drops_check) {
+			return json_str_at(copy, ORIGIN).n == 0;
+		}
+	}
+	return false;
+}
+
+/* The manager runs it, under another controller's hand: it is not ours to reject. */
+bool excuse_runs_here(const struct sim *s, const struct user *u)
+{
+	const struct json *job = user_job(u, &s->plane[u->site->home]);
+
+	return u->kind != USER_NO_ADAPTER && excuse_not_managed(s, u) && job != NULL &&
+	       !json_bool(json_at(job, "/spec/suspend"));
+}
+
 void excuse_rejecting(struct sim *s, const struct msg *m)
 {
 	static const char path[] = "/workloads/", state[] = "\"state\":\"Rejected\"";

@@ -42,6 +42,7 @@ struct wanted {
 	bool unlabelled[MAX_PLANES];    /* ... has not the label by which the config takes it */
 	const char *selector;           /* the config's, when it is not the right one */
 	bool other_config, no_check;    /* the check names another config; is deleted */
+	bool unchecked;                 /* the manager's ClusterQueue has no check */
 	bool no_dispatcher;             /* ... names a dispatcher that there is not */
 	bool moody;                     /* the plugin of Jobs fails at times */
 };
@@ -65,6 +66,7 @@ struct fault_kind {
 	bool hides_worker;
 	bool hits_managers;   /* of churn: one of three is on a manager's server */
 	bool obscures_winner; /* another client or a restore may change which cluster won */
+	bool drops_check;     /* the check or the owner of a Workload may go */
 	bool drops_workloads; /* Workloads may be deleted that a job still has */
 
 	/* Of a world that was drawn: what is to be known before daemons and servers are made. */

@@ -374,7 +374,7 @@ static void check_resting(struct sim *s, const struct user *u, const struct json
 static bool is_judged(const struct sim *s, const struct user *u)
 {
 	return u != NULL && u->kind != USER_NO_ADAPTER && u->kind != USER_UNMANAGED &&
-	       !u->deleted && !is_hindered(s, u);
+	       !u->deleted && !is_hindered(s, u) && !excuse_runs_here(s, u);
 }
 
 static void look_at(struct sim *s, const struct user *u, const struct json *wl,

@@ -73,6 +73,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 		missing = !wl                                    ? "it has no Workload"
 			  : active != NULL && !json_bool(active) ? NULL
 			  : excuse_rejected_in_vain(u, wl)       ? NULL
+			  : excuse_runs_here(s, u)               ? NULL
 								 : "it was not rejected";
 	} else if (u->taken && has_condition(wl, "Finished")) {
 		missing = NULL; /* its Workload tells how it ended, its own status cannot */

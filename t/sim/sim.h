@@ -555,11 +555,12 @@ bool excuse_meddled(const struct sim *s);
  */
 bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 		      const struct ks_commit *c);
-/*
- * Was the job submitted while the queue had no check of ours? Then it is not
- * ours to run, and never will be.
- */
+/* Was the job submitted while the queue had no check of ours? Then it is never ours to run. */
 bool excuse_not_managed(const struct sim *s, const struct user *u);
+/* May the clone on 'p', which has won, go: nothing asks for its job, and there is no copy? */
+bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local);
+/* Has the manager begun to run the job itself, while its queue had no check of ours? */
+bool excuse_runs_here(const struct sim *s, const struct user *u);
 /*
  * A daemon without the adapter sends 'm': notes whose Workload it rejects, since the write may
  * arrive when the adapter is back.

@@ -49,6 +49,15 @@ static void keep_check(struct sim *s, struct plane *p, const struct wanted *w)
 			     w->other_config ? "mkc2" : "mkc"));
 }
 
+/* What Kueue writes to Workloads then is its part: t/kubesim/queue_controller.c. */
+static void keep_queue(struct plane *p, const struct wanted *w)
+{
+	(void)plane_merge(p, KUEUE "clusterqueues/cq",
+			  w->unchecked ? STR("{\"spec\":{\"admissionChecksStrategy\":null}}")
+				       : STR("{\"spec\":{\"admissionChecksStrategy\":{"
+					     "\"admissionChecks\":[{\"name\":\"mk\"}]}}}"));
+}
+
 static void keep_cluster(struct sim *s, struct plane *p, const struct wanted *w, size_t worker)
 {
 	const char *path = arena_printf(&s->arena, KUEUE "multikueueclusters/w%zu", worker).p;
@@ -97,6 +106,7 @@ void upkeep(struct sim *s)
 		}
 		keep_config(s, p, &w);
 		keep_check(s, p, &w);
+		keep_queue(p, &w);
 	}
 	plugins_mood(w.moody);
 }

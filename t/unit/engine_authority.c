@@ -374,6 +374,25 @@ static void orphan_deleted(void)
 	w_free(w);
 }
 
+/* Another client removes the clone of an orphan: its copy alone says whose it is. */
+static void orphan_without_clone(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	owner_goes(w, wl);
+	w_settle(w);
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	w_settle(w);
+	w_stop(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_restart(w);
+	w_later(w, 200 * 1000);
+	is_int((long long)objects_on(w, 2), 0,
+	       "an orphan without its clone: the copy, which Kueue there stops, is removed");
+	w_free(w);
+}
+
 /* The owner reference names another uid: the copy and its status are of the job before. */
 static void owner_is_another(void)
 {
@@ -564,6 +583,7 @@ int main(void)
 	orphan(false, true);
 	orphan(true, true);
 	orphan_deleted();
+	orphan_without_clone();
 	owner_is_another();
 	no_adapter_stops();
 	two_checks("\"w1\"", "a second check without the winner in its config", false);

@@ -119,6 +119,30 @@ static void test_ready(void)
 	sim_done(&w);
 }
 
+static void test_queue_loses_check(void)
+{
+	struct world w;
+	const char *wl = make_running(&w);
+
+	sim_merge(&w, KUEUE "clusterqueues/cq", "{\"spec\":{\"admissionChecksStrategy\":null}}");
+	sim_run(&w, 1000);
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks"), "-",
+	       "the queue loses the check: it leaves the Workload, whatever its state");
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/clusterName"), "w1", "... the cluster stays");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Admitted"),
+	       "True Admitted The workload is admitted", "... and it is admitted still");
+	sim_merge(&w, KUEUE "clusterqueues/cq",
+		  "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"mk\"}]}"
+		  "}}");
+	sim_run(&w, 1000);
+	is_str(sim_at(&w, WORKLOADS, wl, "/status/admissionChecks/0/state"), "Pending",
+	       "it regains the check, which is Pending");
+	is_str(sim_condition_text(&w, WORKLOADS, wl, "Admitted"),
+	       "True Admitted The workload is admitted", "... and the Workload is admitted still");
+	is_int((int64_t)ks_actors_refused(w.actors), 0, "... no write was refused");
+	sim_done(&w);
+}
+
 #define RETRY                                                                               \
 	"Evicted due to AdmissionCheck in Retry state: \"mk\" (Workload evicted on worker " \
 	"cluster: \"w1\", resetting for re-admission. Previously: \"Ready\")"
@@ -347,6 +371,7 @@ int main(void)
 {
 	test_waits_for_check();
 	test_ready();
+	test_queue_loses_check();
 	test_retry();
 	test_retry_later();
 	test_requeue_at();

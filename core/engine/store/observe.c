@@ -13,6 +13,7 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/asked.h"
 #include "core/engine/rules/patience.h"
+#include "core/engine/store/bind.h"
 #include "core/engine/store/keep.h"
 #include "core/engine/store/kept.h"
 #include "core/engine/store/touch.h"
@@ -105,44 +106,6 @@ static void lose(struct engine *e, struct table *t, struct record *r)
 	}
 }
 
-/*
- * Who says which job it is: the Workload itself, else, when its owner reference was taken away, a
- * clone that was made of it before.
- */
-static const struct facts *owner_said(const struct engine *e, const struct record *local)
-{
-	struct record *clones =
-		facts_is(local->facts, F_OWNED)
-			? NULL
-			: store_peers(&e->store, KIND_WORKLOAD, local->ns, local->name);
-
-	for (PEERS_EACH(struct record, r, clones)) {
-		if (r->present && facts_is(r->facts, F_OWNED | F_ORIGIN) &&
-		    str_eq(r->facts->s[S_LOCAL_UID], str_of(local->uid))) {
-			return r->facts;
-		}
-	}
-	return local->facts;
-}
-
-static void bind_owner(struct engine *e, struct record *r)
-{
-	const struct record *here = manager_get(e, KIND_WORKLOAD, r->ns, r->name);
-	const struct facts *f = here ? owner_said(e, here) : r->facts;
-	struct wl *w = wl_make(e, r->ns, r->name);
-	int kind = facts_is(f, F_OWNED) ? kinds_find(e->o.kinds, f->s[S_OWNER_KIND]) : -1;
-
-	if (r != here && (kind < KIND_FIRST_JOB || (w && w->owner))) {
-		return;
-	}
-	if (!w) {
-		return;
-	}
-	if (!wl_bind(e, w, kind < KIND_FIRST_JOB ? 0 : (uint16_t)kind, f->s[S_OWNER_NAME])) {
-		lose(e, r->table, r);
-	}
-}
-
 static struct facts *draw(struct engine *e, const struct table *t, const struct json *obj)
 {
 	struct facts_env env = {.origin = e->o.origin,
@@ -193,8 +156,8 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 	if (!record_join(&e->store, r, f->s[S_GROUP])) {
 		lose(e, t, r);
 	}
-	if (t->kind == KIND_WORKLOAD) {
-		bind_owner(e, r);
+	if (t->kind == KIND_WORKLOAD && !bind_workload(e, r)) {
+		lose(e, t, r);
 	}
 	if (siblings) {
 		touch_siblings(e, r);

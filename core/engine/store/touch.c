@@ -10,6 +10,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/assume.h"
+#include "core/engine/store/bind.h"
 
 /* Workloads that one event queues: where it concerns more, the walk over all goes to them. */
 enum { TOUCH_MAX = 2000 };
@@ -67,8 +68,7 @@ static void touch_job(struct engine *e, struct record *r)
 		return;
 	}
 	w = wl_make(e, r->ns, r->facts->s[S_PREBUILT]);
-	if (w && (w->owner || manager_get(e, KIND_WORKLOAD, w->ns, w->name) ||
-		  wl_bind(e, w, r->table->kind, r->name))) {
+	if (w && bind_copy(e, w, r)) {
 		queue_add(&e->queue, &w->item);
 	}
 }

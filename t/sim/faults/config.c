@@ -37,6 +37,7 @@ FAULT(uncheck) = {
 	.family = FAULT_OF_CHURN,
 	.number = 6,
 	.name = "check deleted",
+	.drops_check = true,
 	.want = uncheck_want,
 };
 
