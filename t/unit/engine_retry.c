@@ -201,6 +201,17 @@ static void both_names_rest(void)
 	w_free(w);
 }
 
+/* Kueue there has taken the quota, and has the clone in its queue. */
+static void queued_again(struct world *w, cluster_id c)
+{
+	w_apply(w, clone_of(w, c, "wl-j"),
+		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		"\"Pending\",\"message\":\"m\"},{\"type\":\"Evicted\",\"status\":\"True\","
+		"\"reason\":\"AdmissionCheck\",\"message\":\"m\"},{\"type\":\"Requeued\","
+		"\"status\":\"True\",\"reason\":\"BackoffFinished\",\"message\":\"m\"}]}");
+	w_tell(w, clone_of(w, c, "wl-j"), EV_OBSERVED, VIA_WATCH);
+}
+
 /* A ProvisioningRequest of w1 says Retry: Kueue there evicts the clone and queues it again. */
 static void evicted_before_the_win(void)
 {
@@ -218,7 +229,7 @@ static void evicted_before_the_win(void)
 		w_later(w, 100);
 		is_str(w_str(w, wl, "/status/clusterName"), "",
 		       "a clone on its way out cannot win");
-		clone_condition(w, 1, "wl-j", "Evicted", "AdmissionCheck", false);
+		queued_again(w, 1);
 		snprintf(text, sizeof(text), "{\"status\":{\"requeueState\":{\"count\":%d}}}", i);
 		w_patch(w, clone_of(w, 1, "wl-j"), text);
 		w_later(w, MINUTE);
@@ -232,6 +243,22 @@ static void evicted_before_the_win(void)
 	admit(w, 1, "wl-j");
 	w_settle(w);
 	is_str(w_str(w, wl, "/status/clusterName"), "w1", "admitted again, it wins");
+	w_free(w);
+}
+
+/* Kueue there evicts it and leaves it the quota, with which it does not queue it again. */
+static void evicted_and_left(void)
+{
+	struct world *w = w_new(1);
+
+	a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	clone_condition(w, 1, "wl-j", "Evicted", "AdmissionCheck", false);
+	w_later(w, 59 * SECOND);
+	ok(!strstr(w_take(w), "delete"), "evicted with quota: Kueue there has a minute to take it");
+	w_later(w, 2 * SECOND);
+	ok(strstr(w_take(w), "delete 1 Workload wl-j disqualified"), "... then it is made anew");
 	w_free(w);
 }
 
@@ -299,6 +326,7 @@ static void failed_to_start(void)
 int main(void)
 {
 	evicted_before_the_win();
+	evicted_and_left();
 	deactivated_before_the_win();
 	evicted_with_a_copy();
 	failed_to_start();
