@@ -323,8 +323,43 @@ static void failed_to_start(void)
 	w_free(w);
 }
 
+/* The job has run for as long as it may: Kueue on the manager says so a moment later. */
+static void over_time(bool told)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Evicted", "DeactivatedDueToMaximumExecutionTimeExceeded",
+			true);
+	w_patch(w, clone_of(w, 2, "wl-j"), "{\"spec\":{\"active\":false}}");
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, wl), "Ready",
+	       "over its time there: no Retry, which would run it again");
+	if (told) {
+		w_patch(w, wl, "{\"spec\":{\"active\":false}}");
+		evict(w, wl, "The maximum execution time (60s) exceeded");
+		w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+			"{\"spec\":{\"suspend\":true},\"status\":{\"active\":null}}");
+		w_later(w, 2 * SECOND);
+		is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
+		       "... Kueue on the manager evicts it: its status says that nothing runs");
+		release_quota(w, wl);
+		w_later(w, SECOND);
+		ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j") &&
+			   !clone_of(w, 1, "wl-j"),
+		   "... and nothing is left");
+	} else {
+		w_later(w, 16 * MINUTE);
+		is_str(check_state(w, wl), "Retry",
+		       "... unless Kueue on the manager does not deactivate it");
+	}
+	w_free(w);
+}
+
 int main(void)
 {
+	over_time(true);
+	over_time(false);
 	evicted_before_the_win();
 	evicted_and_left();
 	deactivated_before_the_win();
