@@ -205,6 +205,9 @@ struct bout {
 	bool retried;   /* this round's Retry was counted */
 	int64_t ran_at; /* a copy that is not stopped was seen then; 0 none yet */
 
+	/* rules/race.c, rules/won.c */
+	int64_t evicted_at; /* the clone was seen evicted then, and is waited for; 0 it is not */
+
 	/* rules/breaker.c */
 	bool made;               /* our clone was seen */
 	unsigned again;          /* times that it was created again */

@@ -201,6 +201,17 @@ static void both_names_rest(void)
 	w_free(w);
 }
 
+/* Kueue there has taken the quota, and has the clone in its queue. */
+static void queued_again(struct world *w, cluster_id c)
+{
+	w_apply(w, clone_of(w, c, "wl-j"),
+		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		"\"Pending\",\"message\":\"m\"},{\"type\":\"Evicted\",\"status\":\"True\","
+		"\"reason\":\"AdmissionCheck\",\"message\":\"m\"},{\"type\":\"Requeued\","
+		"\"status\":\"True\",\"reason\":\"BackoffFinished\",\"message\":\"m\"}]}");
+	w_tell(w, clone_of(w, c, "wl-j"), EV_OBSERVED, VIA_WATCH);
+}
+
 /* A ProvisioningRequest of w1 says Retry: Kueue there evicts the clone and queues it again. */
 static void evicted_before_the_win(void)
 {
@@ -218,7 +229,7 @@ static void evicted_before_the_win(void)
 		w_later(w, 100);
 		is_str(w_str(w, wl, "/status/clusterName"), "",
 		       "a clone on its way out cannot win");
-		clone_condition(w, 1, "wl-j", "Evicted", "AdmissionCheck", false);
+		queued_again(w, 1);
 		snprintf(text, sizeof(text), "{\"status\":{\"requeueState\":{\"count\":%d}}}", i);
 		w_patch(w, clone_of(w, 1, "wl-j"), text);
 		w_later(w, MINUTE);
@@ -232,6 +243,22 @@ static void evicted_before_the_win(void)
 	admit(w, 1, "wl-j");
 	w_settle(w);
 	is_str(w_str(w, wl, "/status/clusterName"), "w1", "admitted again, it wins");
+	w_free(w);
+}
+
+/* Kueue there evicts it and leaves it the quota, with which it does not queue it again. */
+static void evicted_and_left(void)
+{
+	struct world *w = w_new(1);
+
+	a_job(w, "j");
+	w_settle(w);
+	w_take(w);
+	clone_condition(w, 1, "wl-j", "Evicted", "AdmissionCheck", false);
+	w_later(w, 59 * SECOND);
+	ok(!strstr(w_take(w), "delete"), "evicted with quota: Kueue there has a minute to take it");
+	w_later(w, 2 * SECOND);
+	ok(strstr(w_take(w), "delete 1 Workload wl-j disqualified"), "... then it is made anew");
 	w_free(w);
 }
 
@@ -296,9 +323,45 @@ static void failed_to_start(void)
 	w_free(w);
 }
 
+/* The job has run for as long as it may: Kueue on the manager says so a moment later. */
+static void over_time(bool told)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Evicted", "DeactivatedDueToMaximumExecutionTimeExceeded",
+			true);
+	w_patch(w, clone_of(w, 2, "wl-j"), "{\"spec\":{\"active\":false}}");
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, wl), "Ready",
+	       "over its time there: no Retry, which would run it again");
+	if (told) {
+		w_patch(w, wl, "{\"spec\":{\"active\":false}}");
+		evict(w, wl, "The maximum execution time (60s) exceeded");
+		w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+			"{\"spec\":{\"suspend\":true},\"status\":{\"active\":null}}");
+		w_later(w, 2 * SECOND);
+		is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "",
+		       "... Kueue on the manager evicts it: its status says that nothing runs");
+		release_quota(w, wl);
+		w_later(w, SECOND);
+		ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j") &&
+			   !clone_of(w, 1, "wl-j"),
+		   "... and nothing is left");
+	} else {
+		w_later(w, 16 * MINUTE);
+		is_str(check_state(w, wl), "Retry",
+		       "... unless Kueue on the manager does not deactivate it");
+	}
+	w_free(w);
+}
+
 int main(void)
 {
+	over_time(true);
+	over_time(false);
 	evicted_before_the_win();
+	evicted_and_left();
 	deactivated_before_the_win();
 	evicted_with_a_copy();
 	failed_to_start();

@@ -29,7 +29,10 @@
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/wall.h"
 
-enum { LOOK_MS = 60 * 1000 }; /* wait for the list of jobs so long after the link came up */
+enum {
+	LOOK_MS = 60 * 1000,    /* wait for the list of jobs so long after the link came up */
+	RELEASE_MS = 60 * 1000, /* Kueue takes the quota of what it evicts within this time */
+};
 
 bool race_in_sync(struct pass *p, const struct clone *k)
 {
@@ -56,6 +59,27 @@ static bool is_ending(const struct pass *p, const struct clone *k)
 {
 	return clone_is(k, F_FINISHED) || clone_is(k, F_DEACTIVATION) || !clone_is(k, F_ACTIVE) ||
 	       (clone_is(k, F_EVICTED) && twin_is_ours(twin_there(p, k)));
+}
+
+/*
+ * Evicted, and its quota is not taken there: it is not queued again as long as it has that. Where
+ * it stays so, the clone is made anew.
+ */
+static bool is_stalled(struct pass *p, const struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+	bool stalls = clone_is(k, F_EVICTED | F_QUOTA);
+
+	if (!stalls || !wc) {
+		if (wc) {
+			wc->bout.evicted_at = 0;
+		}
+		return false;
+	}
+	if (wc->bout.evicted_at == 0) {
+		wc->bout.evicted_at = p->e->now;
+	}
+	return pass_is_due(p, wc->bout.evicted_at + RELEASE_MS);
 }
 
 /* What the cluster is left out for after that. */
@@ -108,7 +132,7 @@ static bool disqualify(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_DISQUALIFIED);
 		return true;
 	}
-	if (!is_ending(p, k) && race_in_sync(p, k)) {
+	if (!is_ending(p, k) && !is_stalled(p, k) && race_in_sync(p, k)) {
 		return clone_is(k, F_TERMINATING);
 	}
 	rule = race_in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;

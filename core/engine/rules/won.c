@@ -145,8 +145,28 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
 }
 
+/*
+ * The job has run for as long as it may. Kueue on the manager counts as well, from when the winner
+ * was on record, and deactivates the Workload; a Retry would run the job once more until then.
+ */
+static bool is_over_time(struct pass *p, const struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (!wc || !str_ends(k->r->facts->s[S_REASON], STR("MaximumExecutionTimeExceeded"))) {
+		return false;
+	}
+	if (wc->bout.evicted_at == 0) {
+		wc->bout.evicted_at = p->e->now;
+	}
+	return !pass_is_due(p, wc->bout.evicted_at + p->e->o.worker_lost_timeout_ms);
+}
+
 static void evicted(struct pass *p, const struct clone *k)
 {
+	if (is_over_time(p, k)) {
+		return;
+	}
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		tally_evicted(p, k);
 		verdict_evicted(p, k);
