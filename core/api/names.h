@@ -63,6 +63,9 @@
 /* Conditions of a MultiKueueCluster; SameServer: not the first name of its API server. */
 #define NAME_ORIGIN_CLASH NAME_OUR_GROUP "/OriginClash"
 #define NAME_SAME_SERVER NAME_OUR_GROUP "/SameServer"
+/* ... Server: which API server it leads to, and since when; the annotation: that one is lost. */
+#define NAME_SERVER NAME_OUR_GROUP "/Server"
+#define NAME_SERVER_LOST NAME_OUR_GROUP "/server-lost"
 /* The visibility API as an API of Kubernetes. */
 #define NAME_VISIBILITY_GROUP "visibility." NAME_OUR_GROUP
 #define NAME_VISIBILITY_VERSION "v1alpha1"

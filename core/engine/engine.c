@@ -263,11 +263,12 @@ static void mend_tables(struct engine *e)
  */
 static void clock_was_set(struct engine *e)
 {
-	e->start_ms = e->now;
+	e->clock_set_ms = e->now;
 	e->seen++;
 	for (WORKERS_EACH(c, e)) {
 		if (!c->was_up) {
 			c->own.lost_at = c->failed ? e->now : INT64_MAX;
+			c->own.lost_wall_ms = c->failed ? wall_second(e->wall) : 0;
 			queue_add(&e->queue, &c->item);
 		}
 	}
@@ -283,6 +284,7 @@ static void enter(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_
 	if (!e->started) {
 		e->started = true;
 		e->start_ms = mono_ms;
+		e->clock_set_ms = INT64_MIN;
 		e->skew_ms = wall_ms - mono_ms;
 		queue_add_at(&e->queue, &e->sweep_item, mono_ms + SWEEP_MS);
 		queue_add_at(&e->queue, &e->gc_item,

@@ -82,7 +82,8 @@ struct lasting {
 	bool itself;       /* it led to the manager's own cluster: 'secret' is not used again */
 
 	/* clusters/source.c, store/observe.c: the loss */
-	int64_t lost_at; /* monotonic ms when the link went down first; INT64_MAX = it is up */
+	int64_t lost_at;      /* monotonic ms when the link went down first; INT64_MAX = it is up */
+	int64_t lost_wall_ms; /* the same as Active tells it: wall ms, a whole second */
 
 	/* rules/cordon.c: what its annotation says */
 	bool cordoned;
@@ -95,6 +96,13 @@ struct lasting {
 	int64_t freed_at; /* wall ms when a queue there got room; 0 not yet */
 	int64_t offer_at; /* monotonic ms since when ... */
 	unsigned offered; /* ... so many pauses ended for its room */
+
+	/* clusters/server.c */
+	int64_t moved_ms; /* wall ms, a whole second, since when it leads to this server; 0 always */
+	bool moved_now;   /* ... and the record has the server before */
+	bool unclear;     /* ... because an object is missing, and its identity is hidden */
+	bool gone_now,
+		gone_before; /* an operator has declared that server, or the former one, lost */
 
 	/* rules/alias.c */
 	bool shared;  /* another cluster leads to the same server */
@@ -219,7 +227,7 @@ struct wl_cluster {
 
 	/* rules/won.c */
 	char *why;           /* why the job was refused; act/ops.c */
-	int64_t hidden_said; /* value of hidden_at that an Event has told of */
+	int64_t hidden_said; /* date of a loss that an Event has told of */
 
 	/* rules/rest.c: it outlives the round */
 	int64_t skip_until;   /* the cluster is left out until then */
@@ -427,12 +435,9 @@ struct engine {
 	bool facts_wanted; /* a dispatcher or rules/patience.c needs the queues of workers */
 	bool sums_wanted;  /* the same for another part, maybe for a while: engine_want_queues */
 	bool started;
-	/*
-	 * Monotonic ms of the first step, or of the last one that saw the wall clock set: a grace
-	 * period begins there.
-	 */
-	int64_t start_ms;
-	int64_t skew_ms; /* wall clock less monotonic */
+	int64_t start_ms;     /* monotonic ms of the first step */
+	int64_t clock_set_ms; /* ... of the last that saw the wall clock set; INT64_MIN none */
+	int64_t skew_ms;      /* wall clock less monotonic */
 	uint64_t op_seq;
 	uint64_t looks; /* at the clusters of a workload, so far: rules/pass.c */
 	/* rules/asked.c: changes of what dispatchers go by; of queues and of what is placed */
@@ -464,6 +469,12 @@ struct engine {
 	bool no_memory;  /* memory ran out in this event or pass */
 	bool any_broken; /* a table has 'broken' set; it lasts until all are mended */
 };
+
+/* Wall ms as a condition tells it: of the whole second. */
+static inline int64_t wall_second(int64_t wall_ms)
+{
+	return wall_ms - wall_ms % 1000;
+}
 
 /* --- state.c: lookups ------------------------------------------------------------------------- */
 /* The cluster with that number; NULL: it was forgotten. */

@@ -108,15 +108,16 @@ static void partition(struct coverage *cov, size_t size)
 	story_cut_off(s, 1, true);
 	/*
 	 * The loss is on record; after the clock jumps it is an hour old, so that the grace of a
-	 * new process alone keeps the jobs from being given up.
+	 * clock that is set alone keeps the jobs from being given up.
 	 */
 	printf("# the loss is on record after %lld ms\n",
 	       (long long)story_wait_active(s, "w1", false));
 	story_expect(s, !story_is_active(s, "w1") && story_count_retries(s) == 0,
 		     "w1 is lost, and nothing given up");
-	s->proc[0].wall_step += 3600 * SECOND;
 	proc_kill(&s->proc[0]);
 	proc_start(&s->proc[0]);
+	run_until(s, s->now + 5 * SECOND);
+	s->proc[0].wall_step += 3600 * SECOND;
 	run_until(s, s->now + 40 * SECOND);
 	story_expect(s, story_count_retries(s) == 0,
 		     "a restart and a clock that jumps do not end the grace");
@@ -460,7 +461,9 @@ static int64_t p99(struct coverage *cov, size_t size, bool dead)
 
 static void dead_worker(struct coverage *cov, size_t size)
 {
-	int64_t with = p99(cov, size, false), without = p99(cov, size, true);
+	/* The p99 of a hundred is the worst of them, which is chance. */
+	size_t n = size < 500 ? 500 : size;
+	int64_t with = p99(cov, n, false), without = p99(cov, n, true);
 
 	printf("# p99 %lld ms, one of 20 dead: %lld ms\n", (long long)with, (long long)without);
 	story_say(without * 100 < with * 105, "the p99 of the others moves by less than 5 %");

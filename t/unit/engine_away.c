@@ -99,6 +99,63 @@ static void event_of_the_outage(void)
 	w_free(w);
 }
 
+/* The name of the Event that a log has last; "" none. */
+static const char *event_name(const char *log)
+{
+	static char name[64];
+	const char *at = strstr(log, "\"reason\":\"WorkerUnreachable\""), *from = NULL;
+
+	name[0] = 0;
+	for (const char *p = strstr(log, "\"wl-j."); at && p && p < at;
+	     p = strstr(p + 1, "\"wl-j.")) {
+		from = p;
+	}
+	snprintf(name, sizeof(name), "%.*s", from ? 22 : 0, from ? from : "");
+	return name;
+}
+
+/*
+ * A daemon that is killed every three seconds: the date of the loss is on the manager, so each
+ * process goes on with it, and an Event of the same date has the same name, which exists already.
+ */
+static void killed_every_three_seconds(void)
+{
+	struct world *w = w_new(2);
+	const struct object *wl;
+	const char *log;
+	char name[64] = "";
+	int said = 0, same = 0;
+
+	w->full = true;
+	wl = running_job(w);
+	w_take(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 40000);
+	snprintf(name, sizeof(name), "%s", event_name(w_take(w)));
+	ok(name[0], "an Event tells that the worker is out of reach");
+	w->stay_down[2] = true;
+	for (int i = 0; i < 284; i++) { /* not at the same part of a second */
+		w_restart(w);
+		w->wall += i % 2;
+		w_settle(w);
+		w_link(w, 2, LINK_DOWN);
+		w_later(w, 2000);
+		log = w_take(w);
+		said += w_times(log, "\"reason\":\"WorkerUnreachable\"") > 0;
+		same += strcmp(event_name(log), name) == 0;
+	}
+	is_str(check_state(w, wl), "Ready", "killed every three seconds: not lost too early");
+	ok(said == 284 && same == said, "each process sends the same Event, that exists already");
+	for (int i = 0; i < 3; i++) {
+		w_restart(w);
+		w_settle(w);
+		w_link(w, 2, LINK_DOWN);
+		w_later(w, 2000);
+	}
+	is_str(check_state(w, wl), "Retry", "nor too late");
+	w_free(w);
+}
+
 static void overdue(void)
 {
 	struct world *w = w_new(2);
@@ -271,6 +328,7 @@ int main(void)
 	fresh_loss();
 	others_out_of_sync();
 	event_of_the_outage();
+	killed_every_three_seconds();
 	overdue();
 	bad_kubeconfig_and_restarts();
 	no_kubeconfig_and_a_restart();

@@ -23,7 +23,10 @@ static void start(struct world *w)
 	       "merge 0 MultiKueueCluster w2 cluster_condition\n"
 	       "watch_open 3 Job watch_open\n"
 	       "merge 0 MultiKueueCluster w3 cluster_condition\n"
-	       "merge 0 AdmissionCheck mk check_condition\n",
+	       "merge 0 MultiKueueCluster w1 cluster_condition\n"
+	       "merge 0 AdmissionCheck mk check_condition\n"
+	       "merge 0 MultiKueueCluster w2 cluster_condition\n"
+	       "merge 0 MultiKueueCluster w3 cluster_condition\n",
 	       "start: links, then conditions");
 	is_str(w_str(w, w_find(w, 0, KIND_CLUSTER, "", "w1"), "/status/conditions/0"),
 	       "{\"type\":\"Active\",\"status\":\"True\",\"reason\":\"Active\",\"message\":"

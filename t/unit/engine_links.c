@@ -106,7 +106,7 @@ static void fails_then_connects(void)
 	       "the same failure again and again: none");
 	w_link(w, 1, LINK_UP);
 	w_settle(w);
-	is_str(written(w), "True Active 1", "connected: one");
+	is_str(written(w), "True Active 2", "connected: one, and one says to which server");
 	w_free(w);
 }
 
@@ -124,7 +124,7 @@ static void new_secrets(void)
 	       "a new Secret that fails alike: no write");
 	w_link(w, 1, LINK_UP);
 	w_settle(w);
-	is_str(written(w), "True Active 1", "it connects: one");
+	is_str(written(w), "True Active 2", "it connects: one, and one says to which server");
 	w_later(w, 100000);
 	secret_is(w, "YmFk");
 	w_link(w, 1, LINK_CONNECTING);
@@ -167,7 +167,7 @@ static void secret_gone_and_back(bool up)
 	is_str(written(w), "False BadKubeConfig 0", "nothing is written before it is judged");
 	w_link(w, c, LINK_UP);
 	w_settle(w);
-	is_str(written(w), "True Active 1", "connected: one");
+	is_str(written(w), "True Active 2", "connected: one, and one says to which server");
 	w_free(w);
 }
 
@@ -186,7 +186,8 @@ static void secret_missing_at_first(void)
 	w_later(w, 600000);
 	is_str(written(w), "False BadKubeConfig 0", "then silence");
 	make_secret(w);
-	is_str(written(w), "True Active 1", "its creation connects: one");
+	is_str(written(w), "True Active 2",
+	       "its creation connects: one, and one says to which server");
 	w_free(w);
 }
 

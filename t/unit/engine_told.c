@@ -169,7 +169,7 @@ static void manager_as_worker(void)
 
 /*
  * A job's cluster is lost for 20 s; a restart meets a clock that is an hour ahead; it
- * is set right after 30 s, or not.
+ * is set right after 30 s, before the first connect has failed, or not.
  */
 static struct world *lost_over_restart(const struct object **ret_wl, bool set_right)
 {
@@ -182,9 +182,10 @@ static struct world *lost_over_restart(const struct object **ret_wl, bool set_ri
 	w->wall += 3600000;
 	w_restart(w);
 	w_settle(w);
-	w_link(w, 1, LINK_DOWN);
 	w_later(w, 30000);
 	w->wall -= set_right ? 3600000 : 0;
+	w_later(w, 1000);
+	w_link(w, 1, LINK_DOWN);
 	w_later(w, 50000);
 	return w;
 }

@@ -73,7 +73,8 @@ static struct json *condition(struct engine *e, const struct record *r, const st
 	mk_str status = c->status ? STR("True") : STR("False");
 	mk_str since = json_str(json_get(old, "lastTransitionTime"));
 	int64_t ms;
-	bool same = str_eq(json_str(json_get(old, "status")), status) && time_parse(since, &ms);
+	bool same = !c->anew && str_eq(json_str(json_get(old, "status")), status) &&
+		    time_parse(since, &ms);
 
 	json_set_str(a, j, "type", str_of(type_of(c)));
 	json_set_str(a, j, "status", status);
@@ -135,7 +136,7 @@ static void write(struct engine *e, struct record *r, struct queue_item *item, c
 		return;
 	}
 	put_list(e, r, &op, type_of(c), condition(e, r, c, message));
-	if (told) {
+	if (told || c->quiet) {
 		ops_send(e, r, &op, rule);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our conditions: Active of MultiKueueClusters and AdmissionChecks, OriginClash and SameServer of
- * MultiKueueClusters, MultiKueueManagerQuotaAutomation of ClusterQueues.
+ * Our conditions: Active of MultiKueueClusters and AdmissionChecks, OriginClash, SameServer and
+ * Server of MultiKueueClusters, MultiKueueManagerQuotaAutomation of ClusterQueues.
  */
 #ifndef MK_ENGINE_ACT_COND_H
 #define MK_ENGINE_ACT_COND_H
@@ -15,6 +15,8 @@ struct cond {
 	const char *type; /* NULL: "Active" */
 	bool status;
 	bool alarm;             /* True is the bad news */
+	bool quiet;             /* no Event tells of it */
+	bool anew;              /* since_wall_ms counts also where the status stays */
 	mk_str reason, message; /* what the API server would not take of the message is cut */
 	mk_str tail;            /* behind the message: COND_TAIL and more, or "" */
 	mk_str more; /* what the Event says besides: the message is Kueue's, word by word */

@@ -61,16 +61,37 @@ void note_warn(struct engine *e, const struct record *r, const char *reason, con
 	note_send(e, r, &n);
 }
 
+void note_once(struct engine *e, const struct record *r, const char *reason, int64_t since_wall_ms,
+	       mk_str text)
+{
+	note_send(e, r,
+		  &(struct note){.type = "Warning",
+				 .reason = str_of(reason),
+				 .text = text,
+				 .since_wall_ms = since_wall_ms});
+}
+
+/* What the Event's name is made of. */
+static mk_str seed_of(struct engine *e, const struct record *r, const struct note *n)
+{
+	struct arena *a = e->out->arena;
+
+	if (n->since_wall_ms != 0) {
+		return arena_printf(a, "%.*s/%.*s/%.*s/%" PRId64, STR_ARG(r->key),
+				    STR_ARG(str_of(r->uid)), STR_ARG(n->reason), n->since_wall_ms);
+	}
+	return arena_printf(a, "%.*s/%" PRIu64 "/%" PRId64 "/%.*s", STR_ARG(r->key), e->op_seq,
+			    e->wall, STR_ARG(n->text));
+}
+
 void note_send(struct engine *e, const struct record *r, const struct note *n)
 {
 	struct arena *a = e->out->arena;
 	struct json *body = json_new_obj(a), *meta = json_new_obj(a);
 	mk_str ns = r->ns.n ? r->ns : STR("default");
-	mk_str seed = arena_printf(a, "%.*s/%" PRIu64 "/%" PRId64 "/%.*s", STR_ARG(r->key),
-				   e->op_seq, e->wall, STR_ARG(n->text));
 	mk_str reason = n->reason.n ? n->reason : STR("MultiKueue");
 	mk_str name = arena_printf(a, "%.*s.%016" PRIx64, STR_ARG(str_sub(r->name, 0, 200)),
-				   hash64(seed));
+				   hash64(seed_of(e, r, n)));
 	struct op op = {.type = OP_EVENT,
 			.cluster = CLUSTER_MANAGER,
 			.kind = KIND_EVENT,

@@ -91,6 +91,10 @@ static const struct mend clusters[] = {
 	{WHY_SAME_SERVER, NULL, "remove one of the two MultiKueueClusters from the config"},
 	{WHY_CORDONED, NULL, "let it take jobs again when it may: kubectl multikueue uncordon"},
 	{WHY_JOB_REFUSED, NULL, "mend what the worker says about the job, or the job"},
+	{WHY_WINNER_HIDDEN, "another API server",
+	 "let the kubeconfig lead to the former server again, or, if that is gone for good, "
+	 "declare "
+	 "it lost: annotation " NAME_SERVER_LOST ", see the condition of the MultiKueueCluster"},
 	{WHY_WINNER_HIDDEN, NULL, "bring the worker back before it counts as lost"},
 };
 

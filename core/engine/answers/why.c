@@ -82,10 +82,8 @@ static void not_served(struct pass *p, const struct clone *k, struct why_cluster
 
 /* --- the winner ------------------------------------------------------------------------------- */
 
-static void say_lost_at(struct pass *p, int64_t since, struct why_cluster *w)
+static void say_lost_at(struct pass *p, int64_t at, struct why_cluster *w)
 {
-	int64_t at = lost_deadline(p->e, since);
-
 	w->until_ms = why_wall(p->e, at);
 	w->then = at == INT64_MAX ? NULL : "the worker counts as lost, and the job is queued again";
 }
@@ -95,7 +93,7 @@ static void winner_hidden(struct pass *p, const struct clone *k, uint16_t kind,
 {
 	w->why = WHY_WINNER_HIDDEN;
 	w->words = why_say(p, "was chosen, and %.*s; the job may go on there", STR_ARG(w->words));
-	say_lost_at(p, hidden_since(k->c, kind), w);
+	say_lost_at(p, lost_deadline(p->e, k->c, hidden_since(k->c, kind)), w);
 }
 
 /* The Workload was evicted, and the cluster cannot be asked whether the job has stopped there. */
@@ -103,7 +101,34 @@ static void maybe_there(struct pass *p, const struct clone *k, struct why_cluste
 {
 	w->words = why_say(p, "%.*s; the job may run there, quota is held until that is known",
 			   STR_ARG(w->words));
-	say_lost_at(p, hidden_since(k->c, KIND_WORKLOAD), w);
+	say_lost_at(p, lost_deadline(p->e, k->c, hidden_since(k->c, KIND_WORKLOAD)), w);
+}
+
+/* Evicted on the manager, where quota is held until the job has stopped? */
+static bool winds_down(const struct pass *p)
+{
+	return p->local && facts_is(p->f, F_QUOTA | F_EVICTED) &&
+	       !(p->f->flags & (F_FINISHED | F_TERMINATING));
+}
+
+/* It was sent to the server to which the name led before. True: it is waited for there. */
+static bool by_former_server(struct pass *p, struct clone *k, bool won, struct why_cluster *w)
+{
+	int64_t since = won || winds_down(p) ? lost_elsewhere(p, k) : INT64_MAX;
+	int64_t until = since == INT64_MAX ? since : lost_elsewhere_until(p, k->c, since);
+
+	if (since == INT64_MAX || until <= p->e->now) {
+		return false;
+	}
+	w->why = WHY_WINNER_HIDDEN;
+	w->since_ms = why_wall(p->e, since);
+	w->words = why_say(p,
+			   "%sleads to another API server since %.*s; the job may go on at the "
+			   "former one",
+			   won ? "was chosen, and " : "",
+			   STR_ARG(time_rfc3339(&p->e->scratch, w->since_ms)));
+	say_lost_at(p, until, w);
+	return true;
 }
 
 static void winner_job(struct pass *p, const struct clone *k, struct why_cluster *w)
@@ -154,13 +179,6 @@ static void at_gate(struct pass *p, const struct clone *k, struct why_cluster *w
 		w->until_ms = until;
 		w->then = "the next worker may preempt";
 	}
-}
-
-/* Evicted on the manager, where quota is held until the job has stopped? */
-static bool winds_down(const struct pass *p)
-{
-	return p->local && facts_is(p->f, F_QUOTA | F_EVICTED) &&
-	       !(p->f->flags & (F_FINISHED | F_TERMINATING));
 }
 
 /* An end that the clone of an evicted Workload is told of, or comes to. */
@@ -369,6 +387,9 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (is_barred(p, k)) {
 		ret->why = WHY_CORDONED;
 		ret->words = cordon_words(p->e, k->c);
+		return;
+	}
+	if (by_former_server(p, k, won, ret)) {
 		return;
 	}
 	by_twin(p, k, ret);

@@ -143,7 +143,7 @@ static void add_cluster(struct sum *s, const struct cluster *c, const struct loc
 	int64_t since = autoquota_blind_since(e, c);
 
 	if (since != INT64_MAX && since != e->now) {
-		int64_t until = lost_deadline(e, since);
+		int64_t until = lost_deadline(e, c, since);
 
 		if (e->now >= until) {
 			return;

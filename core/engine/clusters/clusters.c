@@ -6,6 +6,7 @@
 #include "core/base/backoff.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/cond.h"
+#include "core/engine/clusters/server.h"
 #include "core/engine/clusters/source.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
@@ -232,6 +233,7 @@ static struct cluster *give_up(struct engine *e, struct cluster *c)
 		c->own.lost_at = again                     ? c->own.over_at
 				 : c->own.lost_at < e->now ? c->own.lost_at
 							   : e->now;
+		c->own.lost_wall_ms = wall_second(e->wall - (e->now - c->own.lost_at));
 		c->own.over_at = c->own.lost_at;
 		c->own.rests = rests + 1;
 		c->own.rest_until = e->now + backoff_ms(REST_FIRST_MS, rests, REST_MAX_MS);
@@ -406,9 +408,26 @@ static void condition(struct engine *e, struct cluster *c, struct record *r)
 		}
 		cond.tail = tries_words(e, c);
 		cond.more = loss_words(e, c);
-		cond.since_wall_ms = e->wall - (e->now - c->own.lost_at);
+		cond.since_wall_ms = c->own.lost_wall_ms;
 	}
 	cond_write(e, r, &c->item, &cond, R_CLUSTER);
+}
+
+/*
+ * The cluster was lost before this process began: the condition has the date. It is read once, as
+ * the two clocks are not read at the same moment.
+ */
+static void lost_before(const struct engine *e, struct cluster *c, const struct record *r)
+{
+	const struct facts *f = r->facts;
+	int64_t at = e->now - (e->wall - f->since_ms);
+
+	if (c->was_up || !facts_is(f, F_COND) || facts_is(f, F_COND_TRUE) || f->since_ms < 0 ||
+	    f->since_ms > e->wall || c->own.lost_wall_ms == f->since_ms || at > c->own.lost_at) {
+		return;
+	}
+	c->own.lost_at = at;
+	c->own.lost_wall_ms = f->since_ms;
 }
 
 static void pass(struct engine *e, struct cluster *c, struct record *r)
@@ -420,6 +439,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 		}
 		c->own.lost_at = INT64_MAX;
 		c->own.path_said = 0;
+		c->own.unclear = false;
 	}
 	if (c->over) {
 		c = give_up(e, c);
@@ -432,14 +452,9 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 		queue_add(&e->queue, &c->item);
 		return;
 	}
-	if (!c->was_up && facts_is(r->facts, F_COND) && !facts_is(r->facts, F_COND_TRUE) &&
-	    r->facts->since_ms >= 0 && r->facts->since_ms <= e->wall) {
-		/* The cluster was lost before this process began. */
-		int64_t at = e->now - (e->wall - r->facts->since_ms);
-
-		c->own.lost_at = at < c->own.lost_at ? at : c->own.lost_at;
-	}
+	lost_before(e, c, r);
 	cordon_see(e, c, r);
+	server_see(e, c, r);
 	c = source_see(e, c, r);
 	if (!c) {
 		return;
@@ -452,6 +467,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	}
 	watches_tell_queues(e, c);
 	condition(e, c, r);
+	server_tell(e, c, r);
 	alias_tell(e, c, r);
 	clash(e, c, r);
 	if (e->no_memory) {

@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
+#include "core/engine/clusters/server.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/store/touch.h"
 
@@ -67,6 +68,9 @@ void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 			}
 			c->own.moved = false;
 			cluster_know(e, c, ev->name);
+			if (cluster_record(e, c)) {
+				server_see(e, c, cluster_record(e, c));
+			}
 		}
 	} else if (ev->link == LINK_DOWN) {
 		int64_t ago = ev->at_wall_ms > 0 && ev->at_wall_ms < e->wall
@@ -82,6 +86,7 @@ void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 		(void)keep_str(&c->reason, ev->reason);
 		if (c->own.lost_at == INT64_MAX) {
 			c->own.lost_at = e->now - ago;
+			c->own.lost_wall_ms = wall_second(e->wall - ago);
 		}
 	}
 	queue_add(&e->queue, &c->item);

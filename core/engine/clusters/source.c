@@ -113,6 +113,7 @@ void source_down(struct engine *e, struct cluster *c, mk_str reason, mk_str text
 	c->tries_told = 0;
 	if (c->own.lost_at == INT64_MAX) {
 		c->own.lost_at = e->now;
+		c->own.lost_wall_ms = wall_second(e->wall);
 	}
 	if (!keep_str(&c->reason, reason) || !keep_str(&c->text, text)) {
 		say_no_memory(e);

@@ -30,6 +30,9 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 	if (!k->in_config || k->twin == TWIN_ALIAS) {
 		return true;
 	}
+	if (lost_waits_elsewhere(p, k)) {
+		return false;
+	}
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		bool gone = table_view(k->c, p->kind) == VIEW_MISSING ||
 			    lost_given_up(p, k->c, p->kind);

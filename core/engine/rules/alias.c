@@ -5,6 +5,7 @@
 #include "core/base/alloc.h"
 #include "core/engine/act/cond.h"
 #include "core/engine/clusters/roster.h"
+#include "core/engine/clusters/server.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/store/touch.h"
@@ -14,12 +15,6 @@ enum { TELL_AGAIN_MS = 10 * 1000 };
 bool alias_same_server(const struct cluster *x, const struct cluster *y)
 {
 	return str_of(x->own.server).n > 0 && str_eq(str_of(x->own.server), str_of(y->own.server));
-}
-
-/* May the identity of the server not be read? */
-static bool hides(const struct cluster *c)
-{
-	return !c->own.identity || !c->own.identity[0];
 }
 
 /* --- which clusters share a server ------------------------------------------------------------ */
@@ -81,7 +76,7 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server)
  */
 static void learn(struct engine *e, struct cluster *x, struct cluster *y, mk_str uid)
 {
-	mk_str known = !hides(x)                     ? str_of(x->own.server)
+	mk_str known = !server_hides(x)              ? str_of(x->own.server)
 		       : str_of(y->own.server).n > 0 ? str_of(y->own.server)
 		       : str_of(x->own.server).n > 0 ? str_of(x->own.server)
 						     : uid;
@@ -101,7 +96,7 @@ void alias_look(struct engine *e, const struct record *r)
 			store_peers(&e->store, r->table->kind, r->ns, r->name))) {
 		struct cluster *other = cluster_get(e, its->table->cluster);
 
-		if (!c || !other || other == c || (!hides(c) && !hides(other)) ||
+		if (!c || !other || other == c || (!server_hides(c) && !server_hides(other)) ||
 		    alias_same_server(c, other) || !its->present || !r->uid ||
 		    !str_eq(str_of(its->uid), str_of(r->uid))) {
 			continue;

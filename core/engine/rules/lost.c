@@ -2,18 +2,31 @@
 /* When a hidden worker counts as lost for good; see lost.h. */
 #include "core/engine/rules/lost.h"
 
-enum { START_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
+#include "core/base/timefmt.h"
+#include "core/engine/clusters/server.h"
+#include "core/engine/rules/twin.h"
 
+enum { CLOCK_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
+
+/*
+ * A new process needs no grace of its own: the date is on the manager, and a worker counts as lost
+ * only after a connection has failed (hidden_since).
+ */
 int64_t lost_after(const struct engine *e, int64_t since, int64_t timeout)
 {
-	int64_t grace = e->start_ms + (timeout < START_GRACE_MS ? timeout : START_GRACE_MS);
+	int64_t grace = timeout < CLOCK_GRACE_MS ? timeout : CLOCK_GRACE_MS;
 	int64_t deadline = since == INT64_MAX ? INT64_MAX : since + timeout;
 
-	return deadline > grace ? deadline : grace;
+	return e->clock_set_ms != INT64_MIN && deadline < e->clock_set_ms + grace
+		       ? e->clock_set_ms + grace
+		       : deadline;
 }
 
-int64_t lost_deadline(const struct engine *e, int64_t since)
+int64_t lost_deadline(const struct engine *e, const struct cluster *c, int64_t since)
 {
+	if (c->own.gone_now && !cluster_up(c)) {
+		return since;
+	}
 	return e->o.worker_lost_keep ? INT64_MAX
 				     : lost_after(e, since, e->o.worker_lost_timeout_ms);
 }
@@ -22,11 +35,103 @@ int64_t lost_deadline(const struct engine *e, int64_t since)
  * With lostWorkerPolicy Keep a running job waits without limit, the quota of an evicted one does
  * not: docs/decisions/0051.
  */
+static int64_t patience(const struct engine *e)
+{
+	return e->o.worker_lost_keep ? KEEP_PATIENCE_MS : e->o.worker_lost_timeout_ms;
+}
+
 bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind)
 {
-	const struct engine *e = p->e;
-	int64_t patience = e->o.worker_lost_keep ? KEEP_PATIENCE_MS : e->o.worker_lost_timeout_ms;
+	int64_t since = hidden_since(c, kind);
 
-	/* Not before a new process has had time to find it, as for a winner. */
-	return pass_is_due(p, lost_after(e, hidden_since(c, kind), patience));
+	return (c->own.gone_now && !cluster_up(c)) ||
+	       pass_is_due(p, lost_after(p->e, since, patience(p->e)));
+}
+
+/* --- at the server to which the name led before ----------------------------------------------- */
+
+/* When the job was sent to the cluster, at the latest: wall ms. */
+static int64_t sent_at(struct pass *p)
+{
+	const struct json *check;
+	int64_t at;
+
+	if (!p->checked || p->state != CHECK_READY || p->f->s[S_CLUSTER].n == 0) {
+		return p->f->since_ms;
+	}
+	check = json_elem(json_at(pass_workload(p), "/status/admissionChecks"), p->check);
+	return time_parse(json_str(json_get(check, "lastTransitionTime")), &at) ? at
+										: p->f->since_ms;
+}
+
+/* Was the clone seen first after the link came up, so that it was made on this server? */
+static bool is_made_here(const struct clone *k)
+{
+	return k->r && k->r->present && k->r->uid_at > k->c->up_at;
+}
+
+/* Does the server show another winner's clone of this name, as only the same one can? */
+static bool shows_others(const struct engine *e, const struct cluster *c)
+{
+	for (LIST_EACH_AS(struct record, r, &c->tables[KIND_WORKLOAD]->records, node)) {
+		const struct record *local =
+			r->present ? manager_get(e, KIND_WORKLOAD, r->ns, r->name) : NULL;
+
+		if (local && str_is(local->facts->s[S_CLUSTER], c->name) &&
+		    str_eq(r->facts->s[S_LOCAL_UID], str_of(local->uid))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The identity cannot be read, and the winner's clone is missing. Has it gone while we looked, or
+ * does the server show that it is the same? Else it is another one.
+ */
+static bool is_doubtful(const struct pass *p, const struct clone *k)
+{
+	bool went = k->r && k->r->uid && k->r->gone_at > k->c->up_at;
+
+	return server_hides(k->c) && k->twin == TWIN_ABSENT && !went &&
+	       str_is(p->f->s[S_CLUSTER], k->c->name) && !shows_others(p->e, k->c);
+}
+
+int64_t lost_elsewhere(struct pass *p, struct clone *k)
+{
+	struct engine *e = p->e;
+	struct cluster *c = k->c;
+	enum view view = p->kind ? table_view(c, p->kind) : VIEW_MISSING;
+	bool before;
+
+	if (!p->local || !table_known(c, KIND_WORKLOAD) ||
+	    (view != VIEW_KNOWN && view != VIEW_MISSING) || twin_is_ours(twin_recorded(p, k)) ||
+	    is_made_here(k)) {
+		return INT64_MAX;
+	}
+	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
+		 sent_at(p) <= c->own.moved_ms;
+	if (!before && !is_doubtful(p, k)) {
+		return INT64_MAX;
+	}
+	if (!before) {
+		server_doubt(e, c);
+	}
+	return e->now - (e->wall - c->own.moved_ms);
+}
+
+int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since)
+{
+	bool holds = p->e->o.worker_lost_keep && !facts_is(p->f, F_EVICTED);
+
+	return c->own.gone_before ? since
+	       : holds            ? INT64_MAX
+				  : lost_after(p->e, since, patience(p->e));
+}
+
+bool lost_waits_elsewhere(struct pass *p, struct clone *k)
+{
+	int64_t since = lost_elsewhere(p, k);
+
+	return since != INT64_MAX && !pass_is_due(p, lost_elsewhere_until(p, k->c, since));
 }

@@ -11,14 +11,23 @@
  */
 bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind);
 /*
- * End of the wait for a cluster that is lost since 'since' (monotonic ms), but not before a new
- * process has had time to find it. INT64_MAX with lostWorkerPolicy Keep: never.
+ * End of the wait for a cluster that is lost since 'since' (monotonic ms): at once when an operator
+ * has declared its server lost. INT64_MAX with lostWorkerPolicy Keep: never.
  */
-int64_t lost_deadline(const struct engine *e, int64_t since);
+int64_t lost_deadline(const struct engine *e, const struct cluster *c, int64_t since);
 /*
- * 'timeout' after 'since' (monotonic ms), but not before a new process, or one whose wall clock was
- * set, has had time to find what is on workers. INT64_MAX: 'since' is.
+ * 'timeout' after 'since' (monotonic ms), but after the wall clock was set not before there was
+ * time to find what is on workers. INT64_MAX: 'since' is.
  */
 int64_t lost_after(const struct engine *e, int64_t since, int64_t timeout);
+/*
+ * The cluster leads to another server than when the job was sent there, and the job is not seen:
+ * since when (monotonic ms). INT64_MAX: it leads to the same one, or that cannot be said now.
+ */
+int64_t lost_elsewhere(struct pass *p, struct clone *k);
+/* The end of the wait for that server, since 'since'; as lost_deadline. */
+int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since);
+/* Is the job waited for at a former server? Then the pass comes again at the end. */
+bool lost_waits_elsewhere(struct pass *p, struct clone *k);
 
 #endif

@@ -208,7 +208,7 @@ static bool may_turn_up(struct pass *p, struct clone *k)
 		}
 		return true;
 	}
-	return !pass_is_due(p, lost_deadline(p->e, since));
+	return !pass_is_due(p, lost_deadline(p->e, k->c, since));
 }
 
 static bool is_none(struct pass *p, struct clone *k)
@@ -256,7 +256,7 @@ void winding_without_cluster(struct pass *p)
 	}
 	k = ready_clone(p);
 	for (CLONES_EACH(any, p)) {
-		unknown |= may_turn_up(p, any);
+		unknown |= may_turn_up(p, any) || lost_waits_elsewhere(p, any);
 	}
 	for (WORKERS_EACH(c, p->e)) {
 		struct clone hidden = {.c = c, .twin = TWIN_UNKNOWN};

@@ -30,19 +30,11 @@ enum {
 	REFUSAL_MAX = 256,         /* of a worker's words about the job */
 };
 
-/*
- * Retry, when the winner's clone or job could not be seen since 'since' for workerLostTimeout,
- * unless another cluster shows that the job has ended. INT64_MAX: it will be seen soon, and that
- * queues the pass.
- */
-static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
+/* Retry, unless another cluster shows that the job has ended. */
+static void lost_for_good(struct pass *p, enum rule rule, mk_str words)
 {
-	struct clone *ended;
+	struct clone *ended = race_ended_copy(p);
 
-	if (!pass_is_due(p, lost_deadline(p->e, since))) {
-		return;
-	}
-	ended = race_ended_copy(p);
 	if (ended) {
 		finish_local(p, ended);
 	} else {
@@ -51,24 +43,42 @@ static void lost(struct pass *p, int64_t since, enum rule rule, mk_str words)
 }
 
 /*
- * The check still says where the Workload was admitted, as in Kueue. When the cluster was out of
- * reach for a while, an Event says so, and when the job counts as lost.
+ * The same, when the winner's clone or job could not be seen there since 'since' for
+ * workerLostTimeout. INT64_MAX: it will be seen soon, and that queues the pass.
  */
-static void tell_hidden(struct pass *p, const struct cluster *c)
+static void lost(struct pass *p, const struct cluster *c, int64_t since, enum rule rule,
+		 mk_str words)
+{
+	if (pass_is_due(p, lost_deadline(p->e, c, since))) {
+		lost_for_good(p, rule, words);
+	}
+}
+
+/* 'since' as a condition of the manager tells it: a new process comes to the same date. */
+static int64_t date_of(const struct engine *e, const struct cluster *c, int64_t since)
+{
+	return since == c->own.lost_at ? c->own.lost_wall_ms
+				       : wall_second(e->wall - (e->now - since));
+}
+
+/*
+ * The check still says where the Workload was admitted, as in Kueue. When the job was out of reach
+ * for a while, an Event says so, and when it counts as lost.
+ */
+static void tell_hidden(struct pass *p, const struct cluster *c, const char *how, int64_t since,
+			int64_t date, int64_t deadline)
 {
 	struct engine *e = p->e;
-	int64_t since = hidden_since(c, KIND_WORKLOAD), deadline = lost_deadline(e, since);
 	int64_t patience = e->o.worker_lost_timeout_ms / 4;
 	struct wl_cluster *wc = wl_cluster(e, p->w, c->id);
-	mk_str from, then;
+	mk_str then;
 
-	if (!wc || since == INT64_MAX || wc->hidden_said == since || !e->may_write ||
+	if (!wc || since == INT64_MAX || wc->hidden_said == date || !e->may_write ||
 	    !pass_is_due(p, since + (patience < HIDDEN_SAY_MS ? patience : HIDDEN_SAY_MS)) ||
 	    e->now >= deadline) {
 		return;
 	}
-	wc->hidden_said = since;
-	from = time_rfc3339(&e->scratch, e->wall - (e->now - since));
+	wc->hidden_said = date;
 	then = deadline == INT64_MAX
 		       ? STR("its return is waited for without limit (lostWorkerPolicy: Keep)")
 		       : arena_printf(
@@ -76,15 +86,31 @@ static void tell_hidden(struct pass *p, const struct cluster *c)
 				 "the job there counts as lost at %.*s "
 				 "(workerLostTimeout), and is queued again then",
 				 STR_ARG(time_rfc3339(&e->scratch, e->wall + (deadline - e->now))));
-	note_warn(e, p->local, "WorkerUnreachable",
-		  "The worker cluster \"%s\" that was admitted to is out of reach since %.*s: %.*s",
-		  c->name, STR_ARG(from), STR_ARG(then));
+	note_once(e, p->local, "WorkerUnreachable", date,
+		  arena_printf(&e->scratch,
+			       "The worker cluster \"%s\" that was admitted to %s since %.*s: %.*s",
+			       c->name, how, STR_ARG(time_rfc3339(&e->scratch, date)),
+			       STR_ARG(then)));
 }
 
 static void winner_lost(struct pass *p, const struct cluster *c)
 {
-	tell_hidden(p, c);
-	lost(p, hidden_since(c, KIND_WORKLOAD), R_LOST, STR("Admitting remote lost"));
+	int64_t since = hidden_since(c, KIND_WORKLOAD);
+
+	tell_hidden(p, c, "is out of reach", since, date_of(p->e, c, since),
+		    lost_deadline(p->e, c, since));
+	lost(p, c, since, R_LOST, STR("Admitting remote lost"));
+}
+
+/*
+ * The name leads to another server since 'since' than when the job was sent there. The job is not
+ * gone, but out of reach: it is waited for as at a lost worker. False: that has an end now.
+ */
+static bool is_awaited_elsewhere(struct pass *p, struct clone *k, int64_t since)
+{
+	tell_hidden(p, k->c, "leads to another API server", since, k->c->own.moved_ms,
+		    lost_elsewhere_until(p, k->c, since));
+	return lost_waits_elsewhere(p, k);
 }
 
 /*
@@ -111,7 +137,7 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 					       : "cannot say whether it serves the kind",
 			  why.n ? ": " : "", STR_ARG(why));
 	}
-	lost(p, hidden_since(k->c, p->kind), R_UNSERVED,
+	lost(p, k->c, hidden_since(k->c, p->kind), R_UNSERVED,
 	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
 }
 
@@ -381,7 +407,11 @@ static void cluster_gone(struct pass *p)
 	if (p->w->round.lost_at == INT64_MAX) {
 		p->w->round.lost_at = p->e->now;
 	}
-	lost(p, p->w->round.lost_at, R_LOST, STR("Admitting remote lost"));
+	if (pass_is_due(p, p->e->o.worker_lost_keep ? INT64_MAX
+						    : lost_after(p->e, p->w->round.lost_at,
+								 p->e->o.worker_lost_timeout_ms))) {
+		lost_for_good(p, R_LOST, STR("Admitting remote lost"));
+	}
 }
 
 /*
@@ -393,7 +423,7 @@ static void give_up(struct pass *p, struct clone *k)
 {
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		if (table_view(k->c, p->kind) != VIEW_MISSING) {
-			lost(p, hidden_since(k->c, p->kind), R_REMOTE_GONE,
+			lost(p, k->c, hidden_since(k->c, p->kind), R_REMOTE_GONE,
 			     STR("Admitting remote no longer exists"));
 			return;
 		}
@@ -408,7 +438,8 @@ static void give_up(struct pass *p, struct clone *k)
 }
 
 /*
- * The winner's MultiKueueCluster is gone, perhaps because it was renamed. A job of this round
+ * The winner's MultiKueueCluster is gone, perhaps because it was renamed, or leads elsewhere,
+ * perhaps because two were swapped. A job of this round
  * exists only on the cluster that was recorded, so the clone with a job is the winner.
  */
 static struct clone *renamed_winner(struct pass *p)
@@ -433,8 +464,13 @@ static bool may_be_admitted(const struct clone *k)
 void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
+	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
+	struct clone *other = !k || since != INT64_MAX ? renamed_winner(p) : NULL;
 
-	k = k ? alias_speaker(k) : renamed_winner(p);
+	if (!other && since != INT64_MAX && is_awaited_elsewhere(p, k, since)) {
+		return;
+	}
+	k = other ? other : k ? alias_speaker(k) : NULL;
 	if (k && alias_is_known(k->c)) {
 		remove_losers(p, k); /* else a loser may be the winner under another name */
 	}

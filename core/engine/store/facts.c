@@ -506,6 +506,9 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 	} else if (kind == KIND_CLUSTER) {
 		draw_condition(d, "Active");
 		facts_of_mk_cluster(&d->f, d->spec, d->annotations, d->a);
+		facts_of_server(&d->f,
+				json_find(json_get(d->status, "conditions"), "type", NAME_SERVER));
+		(void)time_parse(json_str(json_get(d->meta, "creationTimestamp")), &d->f.made_ms);
 		d->f.n_names = facts_labels(d->labels, "", d->names, MAX_NAMES, d->a);
 		d->f.n_checks = facts_labels(d->annotations, NAME_OUR_GROUP "/", d->checks,
 					     MAX_NAMES, d->a);

@@ -58,6 +58,7 @@ enum {
 	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
 	F_PREEMPTS = F_BLOCKED, /* ClusterQueue: it may evict others for a Workload */
 	F_ORCHESTRATED = F_AUTOMATED, /* ClusterQueue: see api_is_orchestrated */
+	F_MOVED = F_HELD, /* cluster: NAME_SERVER says that it led to another server before */
 };
 
 enum fact_str {
@@ -105,6 +106,10 @@ enum fact_str {
 	S_PLACE_GROUP = S_SLICE_OF,     /* local job: value of NAME_PLACE_GROUP */
 	S_DISPATCHER_CONFIG = S_COUNTS, /* check, config: our annotation; its hash is in 'hash' */
 	S_SELECTOR = S_LOCATION,        /* config: see F_SELECTS; cut when it is too long */
+	/* cluster: identities of its server, and of the one before, in the condition NAME_SERVER */
+	S_SERVER = S_OWNER_UID,
+	S_SERVER_BEFORE = S_OWNER_NAME,
+	S_SERVER_LOST = S_SPEC_HASH, /* cluster: annotation NAME_SERVER_LOST */
 };
 enum { CORDON_BYTES = 256 };
 
@@ -125,8 +130,15 @@ struct facts {
 		/* check: NAME_PLACEMENT_TIMEOUT in ms, 0 off; -1 absent or no duration */
 		int64_t placement_ms;
 	};
-	int64_t index;   /* Workload: annotation component-workload-index; -1 absent or no number */
-	int64_t gate_ms; /* Workload: wall time when our gate was opened; -1 never */
+	union {
+		/* Workload: annotation component-workload-index; -1 absent or no number */
+		int64_t index;
+		int64_t made_ms; /* cluster: wall time of its creation; 0 absent */
+	};
+	union {
+		int64_t gate_ms;  /* Workload: wall time when our gate was opened; -1 never */
+		int64_t moved_ms; /* cluster: since when NAME_SERVER is as it is; 0 absent */
+	};
 	/* wall time since when: a cluster's Active is as it is, a Workload has quota; -1 absent */
 	int64_t since_ms;
 	/* Secret, file: of its data; check, config: of S_DISPATCHER_CONFIG, 0 none */

@@ -4,6 +4,7 @@
 
 #include "core/api/names.h"
 #include "core/api/selector.h"
+#include "core/base/timefmt.h"
 
 /* A word that is not known cordons, too: who set it wants less to run there, not more. */
 static void draw_cordon(struct facts *f, const struct json *annotations, struct arena *a)
@@ -71,7 +72,35 @@ void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct 
 	f->flags |= secret ? F_SECRET : config ? F_PATH : profile ? F_PROFILE : 0;
 	f->s[S_LOCATION] =
 		json_str(config ? json_get(config, "location") : json_get(profile, "name"));
+	f->s[S_SERVER_LOST] = json_str(json_get(annotations, NAME_SERVER_LOST));
 	draw_cordon(f, annotations, a);
+}
+
+/* From there to the next comma or colon. */
+static mk_str word_at(mk_str s, size_t from)
+{
+	size_t n = from;
+
+	while (n < s.n && s.p[n] != ',' && s.p[n] != ':') {
+		n++;
+	}
+	return str_sub(s, from, n - from);
+}
+
+void facts_of_server(struct facts *f, const struct json *condition)
+{
+	mk_str text = json_str(json_get(condition, "message")), rest;
+
+	if (!str_starts(text, STR(SERVER_LEADS_TO))) {
+		return;
+	}
+	f->s[S_SERVER] = word_at(text, strlen(SERVER_LEADS_TO));
+	rest = str_sub(text, strlen(SERVER_LEADS_TO) + f->s[S_SERVER].n, SIZE_MAX);
+	if (str_starts(rest, STR(SERVER_BEFORE)) &&
+	    time_parse(json_str(json_get(condition, "lastTransitionTime")), &f->moved_ms)) {
+		f->flags |= F_MOVED;
+		f->s[S_SERVER_BEFORE] = word_at(rest, strlen(SERVER_BEFORE));
+	}
 }
 
 void facts_of_mk_config(struct facts *f, const struct json *spec, const struct json *annotations)

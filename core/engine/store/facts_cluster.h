@@ -12,6 +12,16 @@
 void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct json *annotations,
 			 struct arena *a);
 
+/*
+ * Condition NAME_SERVER: its message, which is read again, begins with the identity, and has that
+ * of the server before.
+ */
+#define SERVER_LEADS_TO "kube-system "
+#define SERVER_BEFORE ", before "
+#define SERVER_UNKNOWN "unknown"
+/* What is on record about its server; 'condition' may be NULL. */
+void facts_of_server(struct facts *f, const struct json *condition);
+
 /* What a MultiKueueConfig says but for its clusters; as facts_of_mk_cluster. */
 void facts_of_mk_config(struct facts *f, const struct json *spec, const struct json *annotations);
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which API server a MultiKueueCluster leads to. A name and its Secret may lead to another server
+ * from one day to the next; what was sent to the former one is not gone then, but out of reach. So
+ * the identity of the server, the uid of its kube-system, is on record in a condition of the
+ * MultiKueueCluster, with the date since when it is this one: a new process knows both.
+ * docs/decisions/0117.
+ */
+#ifndef MK_ENGINE_CLUSTERS_SERVER_H
+#define MK_ENGINE_CLUSTERS_SERVER_H
+
+#include "core/engine/state.h"
+
+/* May the identity of the server not be read? */
+bool server_hides(const struct cluster *c);
+/*
+ * Compares what the link says with the record 'r' of the MultiKueueCluster: own.moved_ms and what
+ * an operator has declared lost.
+ */
+void server_see(struct engine *e, struct cluster *c, const struct record *r);
+/*
+ * What must be on the server is not, and its identity cannot be read: it counts as another server
+ * from now on.
+ */
+void server_doubt(struct engine *e, struct cluster *c);
+/* Writes the condition, when it does not say so yet. */
+void server_tell(struct engine *e, struct cluster *c, struct record *r);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A place is a server: the name of a MultiKueueCluster may lead to another API server from one day
+ * to the next. A job that was sent to the former one is out of reach then, not gone.
+ */
+#include "t/lib/engine_world.h"
+
+enum { OTHER = 7, THIRD = 6, SECOND = 1000, TIMEOUT = 900 * SECOND };
+
+/* A member of the condition Server of a MultiKueueCluster; "" none. */
+static const char *server(struct world *w, const char *name, const char *member)
+{
+	static char text[1024];
+	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", name);
+	struct arena a;
+	struct json *v = NULL;
+
+	arena_init(&a, 0);
+	json_parse(&a, str_of(o->text), &v, NULL);
+	v = json_find(json_at(v, "/status/conditions"), "type", "multikueued.io/Server");
+	snprintf(text, sizeof(text), "%.*s", STR_ARG(json_str(json_get(v, member))));
+	arena_done(&a);
+	return text;
+}
+
+static bool says(struct world *w, const char *name, const char *words)
+{
+	return strstr(server(w, name, "message"), words) != NULL;
+}
+
+/* A new Secret lets w<c> lead to the server 'to'; 0: to its own. */
+static void lead(struct world *w, cluster_id c, cluster_id to)
+{
+	char name[8], patch[64];
+
+	snprintf(name, sizeof(name), "w%u", (unsigned)c);
+	snprintf(patch, sizeof(patch), "{\"data\":{\"kubeconfig\":\"to-%u-%llu\"}}", (unsigned)to,
+		 (unsigned long long)w->rv);
+	w->stay_down[c] = true;
+	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", name), patch);
+	w_settle(w);
+	w->stay_down[c] = false;
+	w_link(w, c, LINK_CONNECTING);
+	w_settle(w);
+	w->alias_of[c] = to;
+	w->turns[c]++;
+	w_link(w, c, LINK_UP);
+	w_settle(w);
+}
+
+/* The same while the daemon is down. */
+static void lead_while_down(struct world *w, cluster_id c, cluster_id to)
+{
+	char name[8];
+
+	w_stop(w);
+	snprintf(name, sizeof(name), "w%u", (unsigned)c);
+	w->alias_of[c] = to;
+	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", name),
+		"{\"data\":{\"kubeconfig\":\"other\"}}");
+	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
+		w->turns[i] = 0;
+	}
+	w->now += 5 * SECOND;
+	w->wall += 5 * SECOND;
+	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
+		w->up[i] = i == 0;
+		w->watching[i] = 0;
+		w->queues[i] = false;
+	}
+	w_start(w);
+	w_settle(w);
+}
+
+static void restart(struct world *w)
+{
+	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
+		w->turns[i] = 0;
+	}
+	w_restart(w);
+	w_settle(w);
+}
+
+/* Does "wl-j" run on where it was sent, untouched? */
+static bool runs_on(struct world *w, const struct object *wl)
+{
+	return w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j") &&
+	       !strcmp(check_state(w, wl), "Ready");
+}
+
+static void record_is_written_once(void)
+{
+	struct world *w = w_new(2);
+
+	is_str(server(w, "w1", "message"), "kube-system worker-1",
+	       "the server of a cluster is on record");
+	is_str(server(w, "w1", "reason"), "Identified", "as what it is");
+	w->full = true;
+	w_take(w);
+	restart(w);
+	w_later(w, 10 * SECOND);
+	is_int((int)w_times(w_take(w), "merge 0 MultiKueueCluster"), 0,
+	       "a new process writes nothing: it says the same");
+	w_free(w);
+}
+
+static void secret_changes(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	w->full = true;
+	w_take(w);
+	lead(w, 2, OTHER);
+	w_later(w, 60 * SECOND);
+	ok(runs_on(w, wl), "another server is seen: the job runs on at the former one");
+	is_str(server(w, "w2", "reason"), "AnotherServer", "the condition says so");
+	ok(says(w, "w2", "kube-system worker-7, before worker-2: "), "with both servers");
+	ok(says(w, "w2", "waited for until 2027-01-15T08:15:0"), "and the end of the wait");
+	log = w_take(w);
+	is_int((int)w_times(log, "\"reason\":\"WorkerUnreachable\""), 1, "one Event tells");
+	ok(strstr(log, "leads to another API server since 2027-01-15T08:00:0") != NULL,
+	   "... what has happened");
+	w_later(w, TIMEOUT - 62 * SECOND);
+	ok(runs_on(w, wl), "it is waited for as at a lost worker");
+	w_later(w, 4 * SECOND);
+	is_str(check_state(w, wl), "Retry", "and queued again after workerLostTimeout");
+	w_free(w);
+}
+
+static void it_leads_back(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	lead(w, 2, OTHER);
+	w_later(w, 300 * SECOND);
+	lead(w, 2, 0);
+	w_take(w);
+	w_later(w, 2 * TIMEOUT);
+	ok(runs_on(w, wl), "the name leads back in time: the job goes on");
+	ok(says(w, "w2", "kube-system worker-2, before worker-7"), "the record says both");
+	is_int((int)w_times(w_take_work(w), "delete "), 0, "nothing is deleted");
+	restart(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 60 * SECOND);
+	ok(runs_on(w, wl), "a record that is old makes no later loss a long one");
+	w_free(w);
+}
+
+/* Two Secrets are swapped: the server is seen by the other name. */
+static void names_are_swapped(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	lead(w, 2, OTHER);
+	lead(w, 1, 2);
+	w_take(w);
+	w_later(w, 2 * TIMEOUT);
+	ok(runs_on(w, wl), "the job is seen on its server under another name, and runs on");
+	is_int((int)w_times(w_take_work(w), "delete "), 0, "nothing is deleted");
+	w_free(w);
+}
+
+static void while_the_daemon_is_down(bool hides)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *record = hides ? "kube-system unknown, before worker-2"
+				   : "kube-system worker-7, before worker-2";
+
+	w->hides[2] = hides;
+	lead_while_down(w, 2, OTHER);
+	w_later(w, 10 * SECOND);
+	ok(runs_on(w, wl), hides ? "a Secret that changed unseen, to a hidden server: no Retry"
+				 : "a Secret that changed unseen: no Retry");
+	ok(says(w, "w2", record), "... and the record says so");
+	for (int64_t end = w->now + TIMEOUT - 30 * SECOND; w->now < end;) {
+		restart(w);
+		w_later(w, 2 * SECOND);
+	}
+	ok(runs_on(w, wl), "... restarts every three seconds neither shorten the wait");
+	for (int i = 0; i < 15; i++) {
+		restart(w);
+		w_later(w, 2 * SECOND);
+	}
+	is_str(check_state(w, wl), "Retry", "... nor prolong it");
+	w_free(w);
+}
+
+/* An identity that cannot be read counts as the same while nothing says otherwise. */
+static void hidden_and_the_same(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->hides[2] = true;
+	restart(w);
+	wl = running_job(w);
+	restart(w);
+	w_later(w, 60 * SECOND);
+	ok(runs_on(w, wl), "a hidden identity: the job is seen");
+	is_str(server(w, "w2", "message"), "kube-system worker-2", "and the record stays");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, wl), "Retry", "what goes while we look is gone");
+	w_free(w);
+}
+
+static void declared_lost(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->lost_keep = true;
+	restart(w);
+	wl = running_job(w);
+	lead(w, 2, OTHER);
+	w_later(w, 10 * TIMEOUT);
+	ok(runs_on(w, wl), "lostWorkerPolicy Keep: the former server is waited for");
+	ok(says(w, "w2", "without limit (lostWorkerPolicy: Keep)"), "the condition says so");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-1\"}}}");
+	w_later(w, 5 * SECOND);
+	ok(runs_on(w, wl), "another server that is declared lost changes nothing");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-2\"}}}");
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, wl), "Retry", "an operator declares it lost: queued again at once");
+	ok(says(w, "w2", "declared lost by annotation multikueued.io/server-lost"),
+	   "the condition says so");
+	w_free(w);
+}
+
+static void declared_lost_while_down(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-2\"}}}");
+	w_later(w, 60 * SECOND);
+	ok(runs_on(w, wl), "a server that is in reach is not lost, whatever the annotation says");
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 2 * SECOND);
+	is_str(check_state(w, wl), "Retry", "out of reach, it is lost at once");
+	w_free(w);
+}
+
+/* Evicted on the manager while its job is out of reach: quota is held until it may be given up. */
+static void evicted(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	lead(w, 2, OTHER);
+	evict(w, wl, "Preempted");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, TIMEOUT - 10 * SECOND);
+	is_str(w_str(w, job, "/status/active"), "2", "evicted: its pods count as running");
+	w_later(w, 20 * SECOND);
+	ok(strcmp(w_str(w, job, "/status/active"), "2") != 0, "until the server counts as lost");
+	w_free(w);
+}
+
+/* A MultiKueueCluster is made anew under its name, with another server behind it. */
+static void made_anew(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_later(w, 5 * SECOND);
+	add_cluster(w, 2, ",\"creationTimestamp\":\"2027-01-15T08:00:05Z\"");
+	w_later(w, TIMEOUT - 20 * SECOND);
+	is_str(check_state(w, wl), "Ready",
+	       "a cluster of the name made anew: the job is waited for");
+	w_later(w, 40 * SECOND);
+	is_str(check_state(w, wl), "Retry", "until the timeout");
+	w_free(w);
+}
+
+/* Of the same name, a clone that lost there and is admitted late is not the winner's. */
+static void another_clone_is_there(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w->stay_down[1] = true;
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the job runs on w2");
+	lead(w, 2, 1);
+	admit(w, 1, "wl-j");
+	w_later(w, 60 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j") && runs_on(w, wl),
+	   "w2 leads to the server of a loser: no second job is made there");
+	w_free(w);
+}
+
+/* The next job may go to the server that is there now. */
+static void new_jobs_go_on(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *next;
+
+	lead(w, 2, OTHER);
+	w_later(w, 10 * SECOND);
+	next = a_job(w, "k");
+	w_settle(w);
+	admit(w, OTHER, "wl-k");
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, next), "Ready", "a new job wins on the new server");
+	ok(w_find(w, OTHER, JOB, "ns", "k") != NULL, "and is made there");
+	w_del(w, clone_of(w, OTHER, "wl-k"));
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, next), "Retry", "what was sent to the new server and goes is gone");
+	ok(runs_on(w, wl), "the former job is waited for");
+	w_free(w);
+}
+
+int main(void)
+{
+	record_is_written_once();
+	secret_changes();
+	it_leads_back();
+	names_are_swapped();
+	while_the_daemon_is_down(false);
+	while_the_daemon_is_down(true);
+	hidden_and_the_same();
+	declared_lost();
+	declared_lost_while_down();
+	evicted();
+	made_anew();
+	another_clone_is_there();
+	new_jobs_go_on();
+	return done_testing();
+}
