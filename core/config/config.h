@@ -113,6 +113,7 @@ struct config_multikueue {
 	bool only_libcurl;     /* network.transport is curl */
 	bool workers_tls13;    /* network.tls.minVersion: API servers are asked for TLS 1.3 alone */
 	bool worker_lost_keep; /* lostWorkerPolicy is Keep: workerLostTimeout does not count */
+	bool collect_unmarked; /* takeOver is CollectUnmarked */
 	int64_t placement_timeout_ms; /* 0 = off */
 	bool unplaceable_reject;      /* unplaceable is Reject */
 	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */

@@ -255,6 +255,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 		str_is(str_at(r, "/multiKueue/network/tls/minVersion", STR("")), "VersionTLS13");
 	m->only_libcurl = str_is(str_at(r, "/multiKueue/network/transport", STR("")), "curl");
 	m->worker_lost_keep = str_is(str_at(r, "/multiKueue/lostWorkerPolicy", STR("")), "Keep");
+	m->collect_unmarked = str_is(str_at(r, "/multiKueue/takeOver", STR("")), "CollectUnmarked");
 	m->placement_timeout_ms = duration_at(r, "/multiKueue/placementTimeout", 0);
 	m->unplaceable_reject = str_is(str_at(r, "/multiKueue/unplaceable", STR("")), "Reject");
 	m->quota_trees = trees_at(r);

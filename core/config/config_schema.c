@@ -262,6 +262,7 @@ static const struct config_field multikueue_fields[] = {
 	SUB_IN("network", network, CV_BOTH | CV_OURS),
 	SUB_IN("visibility", aggregated, CV_BOTH | CV_OURS),
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),
+	PLAIN_IN("takeOver", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("placementTimeout", CT_DURATION, CV_BOTH | CV_OURS),
 	PLAIN_IN("unplaceable", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),

@@ -237,6 +237,7 @@ static const struct {
 	{"/multiKueue/network/transport", {"auto", "curl"}},
 	{"/multiKueue/network/tls/minVersion", {"VersionTLS12", "VersionTLS13"}},
 	{"/multiKueue/lostWorkerPolicy", {"Keep", "Requeue"}},
+	{"/multiKueue/takeOver", {"CollectUnmarked", "None"}},
 	{"/multiKueue/unplaceable", {"Reject", "Wait"}},
 	{"/multiKueue/quotaTrees/mode", {"Compile", "Observe", "Off"}},
 };

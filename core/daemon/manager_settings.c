@@ -58,6 +58,7 @@ struct manager_options manager_settings(struct setup *s, uint64_t seed)
 		.walls = mk->walls,
 		.worker_lost_timeout_ms = mk->worker_lost_timeout_ms,
 		.worker_lost_keep = mk->worker_lost_keep,
+		.collect_unmarked = mk->collect_unmarked,
 		.placement_timeout_ms = mk->placement_timeout_ms,
 		.unplaceable_reject = mk->unplaceable_reject,
 		.gc_interval_ms = mk->gc_interval_ms,

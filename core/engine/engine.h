@@ -86,6 +86,7 @@ struct engine_options {
 	const struct json *walls;       /* multiKueue.walls, or NULL */
 	int64_t worker_lost_timeout_ms;
 	bool worker_lost_keep; /* multiKueue.lostWorkerPolicy is Keep: the timeout does not count */
+	bool collect_unmarked; /* multiKueue.takeOver is CollectUnmarked */
 	int64_t placement_timeout_ms; /* multiKueue.placementTimeout; 0 = off */
 	bool unplaceable_reject;      /* multiKueue.unplaceable is Reject */
 	int64_t gc_interval_ms;       /* 0 = off */

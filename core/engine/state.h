@@ -162,9 +162,10 @@ struct cluster {
 	int64_t up_at;       /* when the link came up last */
 
 	/* rules/gc.c: this interval */
-	size_t gc_spent; /* deletes of unconfirmed garbage */
-	size_t gc_most;  /* most objects that were there */
-	bool gc_said;    /* an Event has told that some wait */
+	size_t gc_spent;       /* deletes of unconfirmed garbage */
+	size_t gc_most;        /* most objects that were there */
+	bool gc_said;          /* an Event has told that some wait */
+	int64_t unmarked_said; /* day (wall ms) of the last Event about what has no manager's id */
 
 	/* store/observe.c: how often it was tried to connect, for the condition */
 	unsigned tries;      /* failures in a row; 0 when no attempt follows by itself */
@@ -245,6 +246,7 @@ struct wl_cluster {
 
 	/* rules/breaker.c */
 	int64_t again_since; /* the first time of bout.again */
+	int64_t again_until; /* it is not made again until then */
 
 	/* rules/gates.c */
 	int64_t blocked_at; /* the clone waits at its preemption gate since then; 0 = not */
@@ -343,6 +345,9 @@ struct wl {
 	char hash[48]; /* of the local spec at hash_generation */
 	char hash_uid[48];
 	int64_t hash_generation;
+
+	/* rules/breaker.c */
+	int64_t again_at; /* it was counted last then; 0 never */
 
 	/* rules/wall.c */
 	uint64_t walled; /* what was judged last and may leave: see key_of; 0 nothing */

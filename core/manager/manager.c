@@ -131,6 +131,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .walls = o->walls,
 				    .worker_lost_timeout_ms = o->worker_lost_timeout_ms,
 				    .worker_lost_keep = o->worker_lost_keep,
+				    .collect_unmarked = o->collect_unmarked,
 				    .placement_timeout_ms = o->placement_timeout_ms,
 				    .unplaceable_reject = o->unplaceable_reject,
 				    .gc_interval_ms = o->gc_interval_ms,

@@ -54,6 +54,7 @@ struct manager_options {
 	const struct json *walls;       /* see engine_options */
 	int64_t worker_lost_timeout_ms, gc_interval_ms;
 	bool worker_lost_keep;        /* see engine_options */
+	bool collect_unmarked;        /* see engine_options */
 	int64_t placement_timeout_ms; /* see engine_options */
 	bool unplaceable_reject;
 	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */

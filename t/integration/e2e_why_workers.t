@@ -76,15 +76,20 @@ END
 why b | grep -q '^  in .*, w12: the next worker may preempt'
 ok $? "preemption gate: ... and when"
 
-# A client of w11 deletes a clone each time, and once more when the breaker is open, which what
-# happens on w10 may open, too. (The breaker holds all of them, so it comes last.)
-foo c user-queue-1 100
+# A client of w11 deletes the clones of many Workloads each time, and once more when the breaker is
+# open, which what happens on w10 may open, too. (The breaker holds all of them, so it comes last.)
+many='c d1 d2 d3 d4 d5 d6 d7 d8 d9 d10 d11 d12'
+for name in $many; do
+	foo "$name" user-queue-1 100
+done
 opens() {
-	api w11 DELETE $KUEUE/namespaces/default/workloads/wl-c >/dev/null
+	for name in $many; do
+		api w11 DELETE $KUEUE/namespaces/default/workloads/wl-"$name" >/dev/null
+	done
 	why_has c - BreakerOpen '' '' && why_has c w11 CloneAwaited '' ''
 }
 wait_for 90 opens
-ok $? "a clone that is deleted again and again opens the breaker"
+ok $? "clones of many Workloads that are deleted again and again open the breaker"
 expect <<'END'
 	breaker open | c | - | BreakerOpen | the breaker is open | find who deletes or changes our clones on the workers | =
 	... where the clone is deleted | c | w11 | CloneAwaited | had a clone that another client deleted; it is not made again while the breaker is open | find who deletes our clones there | =

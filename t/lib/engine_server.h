@@ -97,6 +97,7 @@ struct world {
 	bool unserved[WORLD_CLUSTERS][64]; /* by kind: it said so last, and lists nothing */
 	size_t worker_memory;              /* multiKueue.workerMemory; 0: no limit */
 	int64_t lost_timeout;              /* workerLostTimeout; 0: 15 minutes */
+	bool collect_unmarked;             /* takeOver: CollectUnmarked */
 	bool lost_keep;                    /* lostWorkerPolicy: Keep */
 	const struct json *dispatchers;    /* multiKueue.dispatchers; as walls */
 	int64_t placement_timeout;         /* multiKueue.placementTimeout; 0: off */

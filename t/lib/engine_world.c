@@ -217,6 +217,7 @@ void w_start(struct world *w)
 				   .worker_lost_timeout_ms =
 					   w->lost_timeout ? w->lost_timeout : 900000,
 				   .worker_lost_keep = w->lost_keep,
+				   .collect_unmarked = w->collect_unmarked,
 				   .placement_timeout_ms = w->placement_timeout,
 				   .unplaceable_reject = w->reject_unplaceable,
 				   .gc_interval_ms = 60000,

@@ -105,7 +105,8 @@ static void test_defaults(void)
 		   c.multikueue.budgets.hard_memory == 16 * 1024 * 1024 &&
 		   !c.multikueue.allow_loopback && !c.multikueue.allow_link_local &&
 		   !c.multikueue.only_libcurl && !c.multikueue.worker_lost_keep &&
-		   c.multikueue.placement_timeout_ms == 0 && !c.multikueue.unplaceable_reject &&
+		   !c.multikueue.collect_unmarked && c.multikueue.placement_timeout_ms == 0 &&
+		   !c.multikueue.unplaceable_reject &&
 		   c.multikueue.quota_trees == CONFIG_TREES_OFF &&
 		   json_len(c.multikueue.dispatchers) == 0,
 	   "our own keys");
@@ -193,7 +194,7 @@ static void test_our_values(void)
 		    "[acme.io/y]\n"
 		    "  network: {allowLoopback: true, allowLinkLocal: true, transport: curl,\n"
 		    "    tls: {minVersion: VersionTLS13}}\n"
-		    "  lostWorkerPolicy: Keep\n  workerMemory: 256Mi\n"
+		    "  lostWorkerPolicy: Keep\n  takeOver: CollectUnmarked\n  workerMemory: 256Mi\n"
 		    "  placementTimeout: 10m\n  unplaceable: Reject\n"
 		    "  quotaTrees: {mode: Compile}\n"
 		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
@@ -204,7 +205,8 @@ static void test_our_values(void)
 		   c.multikueue.budgets.hard_calls == 200000 && c.multikueue.allow_loopback &&
 		   c.multikueue.allow_link_local && c.multikueue.only_libcurl &&
 		   c.multikueue.workers_tls13 && c.multikueue.worker_lost_keep &&
-		   c.multikueue.placement_timeout_ms == 600000 && c.multikueue.unplaceable_reject &&
+		   c.multikueue.collect_unmarked && c.multikueue.placement_timeout_ms == 600000 &&
+		   c.multikueue.unplaceable_reject &&
 		   c.multikueue.quota_trees == CONFIG_TREES_COMPILE &&
 		   c.multikueue.worker_lost_timeout_ms == 900000 &&
 		   c.multikueue.external_dispatchers.n == 1 && c.multikueue.former_origins.n == 1 &&

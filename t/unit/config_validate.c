@@ -386,6 +386,7 @@ static void test_ours(void)
 		"multiKueue.plugins.budgets.softCalls: Invalid value: must not be greater than "
 		"hardCalls");
 	refused(MK "  dispatchers: {foo: {}}\n  externalDispatchers: [bar]\n  lostWorkerPolicy: x\n"
+		   "  takeOver: All\n"
 		   "  network: {transport: http3, tls: {minVersion: VersionTLS11}}\n"
 		   "  quotaTrees: {mode: compile}\n",
 		"multiKueue.network.transport: Unsupported value: \"http3\": supported values: "
@@ -394,6 +395,8 @@ static void test_ours(void)
 		"values: \"VersionTLS12\", \"VersionTLS13\"\n"
 		"multiKueue.lostWorkerPolicy: Unsupported value: \"x\": supported values: "
 		"\"Keep\", \"Requeue\"\n"
+		"multiKueue.takeOver: Unsupported value: \"All\": supported values: "
+		"\"CollectUnmarked\", \"None\"\n"
 		"multiKueue.quotaTrees.mode: Unsupported value: \"compile\": supported values: "
 		"\"Compile\", \"Observe\", \"Off\"\n"
 		"multiKueue.dispatchers: Invalid value: \"foo\": must be a domain-prefixed path "
@@ -483,7 +486,8 @@ static void test_walls(void)
 static void test_print(void)
 {
 	accepted("multiKueue:\n  plugins: {directory: /x}\n  network: {}\n  origin: \"on\"\n  "
-		 "lostWorkerPolicy: Keep\n  placementTimeout: 5m\n  unplaceable: Wait\n  "
+		 "lostWorkerPolicy: Keep\n  takeOver: None\n  placementTimeout: 5m\n  unplaceable: "
+		 "Wait\n  "
 		 "kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
 		 "formerOrigins: [a]\n  "
 		 "formerManagers: [b]\n  walls: [{config: a, allow: []}]\n"

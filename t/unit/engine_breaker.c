@@ -40,8 +40,9 @@ static void rewriting_webhook(void)
 	log = w_take(w);
 	is_int(n_lines(log, "create 1 Workload wl-j"), 4, "made, and made again three times");
 	is_int(n_lines(log, "delete 1 Workload wl-j spec_differs"), 3, "then it is left alone");
-	is_int(n_lines(log, "event 0 Event w1"), 1, "an Event tells");
-	ok(stats(w).breaker_open, "the breaker is open");
+	is_int(n_lines(log, "event 0 Event wl-j event\n"), 2,
+	       "Events tell: that w1 changes it, and that it is left alone there");
+	ok(!stats(w).breaker_open, "the breaker of others stays closed");
 	is_int(stats(w).recreated, 3, "three were counted");
 	/* What the Workload itself demands goes on. */
 	admit(w, 2, "wl-j");
@@ -168,8 +169,63 @@ static void ordinary_traffic(void)
 	w_free(w);
 }
 
+/* One Workload's clones go on all workers, again and again: no other is concerned. */
+static void one_of_many(void)
+{
+	struct world *w = w_new(5);
+
+	a_job(w, "j");
+	for (int i = 0; i < 40; i++) {
+		w_settle(w);
+		for (cluster_id c = 1; c <= 5; c++) {
+			if (clone_of(w, c, "wl-j")) {
+				w_del(w, clone_of(w, c, "wl-j"));
+			}
+		}
+		w_settle(w);
+		w_advance(w, 10000);
+	}
+	ok(stats(w).recreated > 10, "one Workload's clones go again and again");
+	ok(!stats(w).breaker_open, "that alone does not open the breaker of all");
+	ok(!clone_of(w, 1, "wl-j"), "its own clones are left alone for a while");
+	a_job(w, "k");
+	w_settle(w);
+	ok(clone_of(w, 1, "wl-k") != NULL, "another Workload's are made");
+	w_free(w);
+}
+
+/* A job of this name that a user has deleted sits on the winner: its removal is asked for. */
+static void removals_go_on(void)
+{
+	struct world *w = w_new(2);
+	char name[32];
+
+	many_jobs(w, 15);
+	for (int i = 0; i < 12; i++) {
+		snprintf(name, sizeof(name), "wl-j%d", i);
+		w_del(w, clone_of(w, 1, name));
+		w_settle(w);
+	}
+	ok(stats(w).breaker_open, "the breaker of all is open");
+	w_put(w, 2, JOB,
+	      "{\"metadata\":{\"name\":\"j14\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"manager-id\",\"multikueued.io/workload-uid\":"
+	      "\"earlier\",\"kueue.x-k8s.io/multikueue-origin-uid\":\"earlier-job\","
+	      "\"kueue.x-k8s.io/prebuilt-workload-name\":\"wl-j14\"}},\"spec\":{}}");
+	admit(w, 2, "wl-j14");
+	w_advance(w, 15000);
+	ok(stats(w).breaker_open && w_find(w, 2, JOB, "ns", "j14") &&
+		   !strstr(w_str(w, w_find(w, 2, JOB, "ns", "j14"), "/metadata/annotations"),
+			   "earlier"),
+	   "a job that a user replaced goes all the same, and the new one runs");
+	w_free(w);
+}
+
 int main(void)
 {
+	one_of_many();
+	removals_go_on();
 	rewriting_webhook();
 	somebody_deletes();
 	no_garbage();

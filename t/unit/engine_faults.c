@@ -411,7 +411,10 @@ static void frozen(void)
 	w_free(w);
 }
 
-/* Objects of Go MultiKueue: adopted while the twin lives, collected when it is gone. */
+/*
+ * Objects of Go MultiKueue: adopted while the twin lives; without one they may be another
+ * manager's, unless the configuration says that there is none.
+ */
 static void adopted(void)
 {
 	static const char none[] = "{\"metadata\":{\"annotations\":null,\"ownerReferences\":[{"
@@ -437,8 +440,15 @@ static void adopted(void)
 	w_restart(w);
 	w_settle(w);
 	ok(clone_of(w, 2, "wl-j") != NULL, "an orphan without annotations stays for now");
+	w_advance(w, 200000);
+	ok(clone_of(w, 2, "wl-j") && w_find(w, 2, JOB, "ns", "j"),
+	   "... and is left by the collector");
+	w->collect_unmarked = true;
+	w_restart(w);
+	w_settle(w);
 	w_advance(w, 61000);
-	ok(!clone_of(w, 2, "wl-j") && !w_find(w, 2, JOB, "ns", "j"), "the collector takes it");
+	ok(!clone_of(w, 2, "wl-j") && !w_find(w, 2, JOB, "ns", "j"),
+	   "the collector takes it when the configuration says so");
 	w_free(w);
 }
 

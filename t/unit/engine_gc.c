@@ -32,6 +32,57 @@ static void cap(void)
 	w_free(w);
 }
 
+/*
+ * Kueue's MultiKueue on another manager has the same default origin: its clone and its running job
+ * carry no manager's id, and no Workload here has their name.
+ */
+static struct world *a_neighbour(bool collects)
+{
+	struct world *w = w_new(2);
+
+	w->collect_unmarked = collects;
+	w->full = true;
+	w_restart(w);
+	w_settle(w);
+	w_put(w, 1, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"job-train\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"ownerReferences\":[{"
+	      "\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"name\":\"train\",\"uid\":\"x\","
+	      "\"controller\":true}]},\"spec\":{},\"status\":{\"conditions\":[" QUOTA "," ADMITTED
+	      "]}}");
+	w_put(w, 1, JOB,
+	      "{\"metadata\":{\"name\":\"train\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\","
+	      "\"kueue.x-k8s.io/prebuilt-workload-name\":\"job-train\"}},\"spec\":{},"
+	      "\"status\":{\"active\":2}}");
+	w_take(w);
+	w_later(w, 600000);
+	return w;
+}
+
+static void neighbours(void)
+{
+	struct world *w = a_neighbour(false);
+	const char *log = w_take(w);
+
+	ok(clone_of(w, 1, "job-train") && w_find(w, 1, JOB, "ns", "train"),
+	   "what another manager may have made is left");
+	is_int((int)w_times(log, "\"reason\":\"UnmarkedObjects\""), 1, "one Event tells");
+	ok(strstr(log, "such as Workload ns/job-train: they are left alone") ||
+		   strstr(log, "such as Job ns/train: they are left alone"),
+	   "... of which, and why");
+	w_restart(w);
+	w_later(w, 600000);
+	ok(clone_of(w, 1, "job-train") && w_find(w, 1, JOB, "ns", "train"),
+	   "also by a new process");
+	w_free(w);
+
+	w = a_neighbour(true);
+	ok(!clone_of(w, 1, "job-train") && !w_find(w, 1, JOB, "ns", "train"),
+	   "takeOver: CollectUnmarked removes it");
+	w_free(w);
+}
+
 static void a_handful(void)
 {
 	struct world *w = w_new(2);
@@ -250,6 +301,7 @@ int main(void)
 	job_with_twin();
 	cap();
 	a_handful();
+	neighbours();
 	manager_away();
 	seen_deletion();
 	restored_manager();

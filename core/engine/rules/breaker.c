@@ -8,16 +8,23 @@ enum {
 	MINUTE_MS = 60 * 1000,
 	QUIET_MS = BREAKER_MINUTES * MINUTE_MS,
 	CLONE_MAX = 3,   /* of one clone */
-	TOTAL_MIN = 10,  /* of all clones: more than ten ... */
-	TOTAL_SHARE = 20 /* ... and more than one in twenty */
+	TOTAL_MIN = 10,  /* of all: more than ten Workloads ... */
+	TOTAL_SHARE = 20 /* ... and more than one in twenty clones */
 };
 
-bool breaker_holds(struct engine *e)
+static bool is_open(const struct engine *e, const struct wl_cluster *wc)
 {
-	if (e->breaker.open) {
+	return e->breaker.open || (wc && wc->again_until > e->now);
+}
+
+bool breaker_holds(struct engine *e, const struct wl_cluster *wc)
+{
+	bool open = is_open(e, wc);
+
+	if (open) {
 		rule_hit(e, R_BREAKER);
 	}
-	return e->breaker.open;
+	return open;
 }
 
 static size_t n_clones(const struct engine *e)
@@ -60,31 +67,51 @@ static void open_now(struct pass *p, const struct cluster *c, mk_str why)
 		  STR_ARG(why), BREAKER_MINUTES, STR_ARG(p->w->ns), STR_ARG(p->w->name));
 }
 
-/* Counts one case; the last that is allowed, of one clone or of all, opens the breaker. */
-static void note(struct pass *p, const struct cluster *c, unsigned of_this_clone)
+/* One Workload counts once in that time, wherever its clones are made again. */
+static bool is_counted(struct pass *p)
+{
+	int64_t last = p->w->again_at;
+
+	if (last != 0 && p->e->now - last < QUIET_MS) {
+		return true;
+	}
+	p->w->again_at = p->e->now;
+	return false;
+}
+
+/* Counts one case; one Workload too many opens the breaker of all. */
+static void note(struct pass *p, const struct cluster *c)
 {
 	struct engine *e = p->e;
 	struct breaker *b = &e->breaker;
-	struct arena *a = &e->scratch;
 	size_t clones = n_clones(e);
 
 	roll(e);
-	b->count[b->minute % BREAKER_MINUTES]++;
-	b->sum++;
 	b->last_at = e->now;
 	e->stats.recreated++;
-	if (b->open) {
+	if (is_counted(p)) {
 		return;
 	}
-	if (of_this_clone >= CLONE_MAX) {
-		open_now(p, c,
-			 arena_printf(a, "A clone was made again %u times in %d minutes",
-				      of_this_clone, BREAKER_MINUTES));
-	} else if (b->sum > TOTAL_MIN && b->sum > clones / TOTAL_SHARE) {
-		open_now(p, c,
-			 arena_printf(a, "%u of %zu clones were made again in %d minutes", b->sum,
-				      clones, BREAKER_MINUTES));
+	b->count[b->minute % BREAKER_MINUTES]++;
+	b->sum++;
+	if (!b->open && b->sum > TOTAL_MIN && b->sum > clones / TOTAL_SHARE) {
+		open_now(
+			p, c,
+			arena_printf(&e->scratch,
+				     "Clones of %u Workloads were made again in %d minutes, of %zu "
+				     "clones in all",
+				     b->sum, BREAKER_MINUTES, clones));
 	}
+}
+
+/* The same clone again and again: there the breaker of this Workload opens. */
+static void open_place(struct pass *p, const struct cluster *c, struct wl_cluster *wc)
+{
+	wc->again_until = p->e->now + QUIET_MS;
+	note_warn(p->e, p->local, NULL,
+		  "The clone on worker cluster \"%s\" was made again %u times in %d minutes: it is "
+		  "not made again there for as long",
+		  c->name, wc->bout.again, BREAKER_MINUTES);
 }
 
 static bool is_again(const struct pass *p, const struct wl_cluster *wc)
@@ -94,12 +121,18 @@ static bool is_again(const struct pass *p, const struct wl_cluster *wc)
 
 bool breaker_may_create(struct pass *p, const struct wl_cluster *wc)
 {
-	return !is_again(p, wc) || !breaker_holds(p->e);
+	if (!is_again(p, wc) || !breaker_holds(p->e, wc)) {
+		return true;
+	}
+	if (wc->again_until > p->e->now) {
+		pass_again(p, wc->again_until);
+	}
+	return false;
 }
 
 bool breaker_bars(const struct pass *p, const struct wl_cluster *wc)
 {
-	return p->e->breaker.open && is_again(p, wc);
+	return is_open(p->e, wc) && is_again(p, wc);
 }
 
 void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster *wc)
@@ -118,7 +151,10 @@ void breaker_created(struct pass *p, const struct cluster *c, struct wl_cluster 
 		wc->again_since = p->e->now;
 	}
 	wc->bout.again++;
-	note(p, c, wc->bout.again);
+	note(p, c);
+	if (wc->bout.again >= CLONE_MAX) {
+		open_place(p, c, wc);
+	}
 }
 
 void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
@@ -133,7 +169,7 @@ void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
 
 void breaker_gave_up(struct pass *p, const struct cluster *c)
 {
-	note(p, c, 0);
+	note(p, c);
 }
 
 void breaker_tick(struct engine *e)

@@ -3,7 +3,8 @@
  * The breaker. A webhook that rewrites each clone, a controller or user that deletes them, or a
  * restored store can make us create the same clones again and again, or give up running jobs for a
  * spec that no user changed. Then deletes and creates that may do harm stop for a while, and an
- * Event says so; what the local Workload demands goes on.
+ * Event says so; what the local Workload demands goes on. One clone that goes again and again stops
+ * those of its Workload on that cluster; those of all stop when it happens to many Workloads.
  *
  * Only two cases count, which do not occur in normal operation: a clone that this process created
  * and saw, created again for the same local spec in the same round, unless we removed it for
@@ -27,7 +28,10 @@ void breaker_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc);
 void breaker_gave_up(struct pass *p, const struct cluster *c);
 /* Closes the breaker after ten minutes without a new case. */
 void breaker_tick(struct engine *e);
-/* Is the breaker open? Counts the rule breaker_held if so. */
-bool breaker_holds(struct engine *e);
+/*
+ * Is the breaker open, of all or of this Workload on that cluster (NULL: of all)? Counts the rule
+ * breaker_held if so. Nothing that a user or a standing Workload asks to be removed may ask this.
+ */
+bool breaker_holds(struct engine *e, const struct wl_cluster *wc);
 
 #endif

@@ -13,6 +13,7 @@ enum {
 	GC_TURNS = 100,          /* in which they begin, within one interval */
 	GC_ROUND_MS = 60 * 1000, /* an interval, when the collector is off */
 	GC_SLICE = 1000,         /* workloads that one pass looks at */
+	DAY_MS = 24 * 60 * 60 * 1000,
 };
 
 static size_t objects_on(const struct cluster *c)
@@ -47,6 +48,26 @@ static void say_held(struct pass *p, struct cluster *c)
 		  objects_on(c), c->gc_spent);
 }
 
+void gc_tell_unmarked(struct engine *e, const struct record *r)
+{
+	struct cluster *c = cluster_get(e, r->table->cluster);
+	const struct record *about = c ? cluster_record(e, c) : NULL;
+	int64_t day = e->wall - e->wall % DAY_MS;
+
+	if (!about || !e->may_write || c->unmarked_said == day) {
+		return;
+	}
+	c->unmarked_said = day;
+	note_once(
+		e, about, "UnmarkedObjects", day,
+		arena_printf(&e->scratch,
+			     "There are objects with our origin, without a manager's id and "
+			     "without a Workload here, such as %.*s %.*s: they are left alone, as "
+			     "another manager may have made them. If none has, and this one alone "
+			     "uses the origin, multiKueue.takeOver: CollectUnmarked removes them",
+			     STR_ARG(e->o.kinds->k[r->table->kind].kind), STR_ARG(r->key)));
+}
+
 bool gc_may(struct pass *p, const struct record *r)
 {
 	struct engine *e = p->e;
@@ -56,7 +77,7 @@ bool gc_may(struct pass *p, const struct record *r)
 	if (p->local || p->w->sure_gone) {
 		return true;
 	}
-	if (breaker_holds(e)) {
+	if (breaker_holds(e, NULL)) {
 		return false;
 	}
 	if (!c) {

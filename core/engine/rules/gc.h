@@ -21,4 +21,7 @@ void gc_spend(struct pass *p, const struct record *r);
 /* One interval of the collector: queues all workloads without a local Workload. */
 void gc_pass(struct engine *e);
 
+/* A day's Event: object 'r' may be another manager's that marks nothing, and is left. */
+void gc_tell_unmarked(struct engine *e, const struct record *r);
+
 #endif

@@ -122,7 +122,7 @@ static bool disqualify(struct pass *p, struct clone *k)
 	if (rule == R_SPEC && inplace_shrink(p, k)) {
 		return true;
 	}
-	if (rule == R_SPEC && breaker_holds(p->e)) {
+	if (rule == R_SPEC && breaker_holds(p->e, wl_cluster_known(p->w, k->c->id))) {
 		return true;
 	}
 	wc = wl_cluster(p->e, p->w, k->c->id);

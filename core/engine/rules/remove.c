@@ -3,7 +3,6 @@
 #include "core/engine/rules/remove.h"
 
 #include "core/engine/clusters/watches.h"
-#include "core/engine/rules/breaker.h"
 #include "core/engine/rules/gc.h"
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/lost.h"
@@ -12,12 +11,19 @@
 #include "core/engine/rules/twin.h"
 
 /*
- * May an object with this relation be deleted in this pass? One that Kueue's MultiKueue made only
- * while the local Workload exists, or by the collector.
+ * May an object with this relation be deleted in this pass? One without a manager's id is ours
+ * while the local Workload exists, or when its deletion was seen. Kueue's MultiKueue on another
+ * manager may have made any other: it is left, unless the configuration says that it is garbage.
  */
-static bool may_remove(const struct pass *p, enum twin t)
+static bool may_remove(struct pass *p, const struct record *r, enum twin t)
 {
-	return t == TWIN_OURS || t == TWIN_STALE || (t == TWIN_GO && (p->local || p->w->gc));
+	if (t != TWIN_GO || p->local || p->w->sure_gone) {
+		return t == TWIN_OURS || t == TWIN_STALE || t == TWIN_GO;
+	}
+	if (p->w->gc && !p->e->o.collect_unmarked) {
+		gc_tell_unmarked(p->e, r);
+	}
+	return p->w->gc && p->e->o.collect_unmarked;
 }
 
 static void send_delete(struct pass *p, struct record *r, enum rule rule)
@@ -75,7 +81,7 @@ void remove_copy(struct pass *p, struct record *r, enum rule rule)
 {
 	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
 
-	if (!facts_is(r->facts, F_TERMINATING) && !breaker_holds(p->e) && pass_ready(p, r)) {
+	if (!facts_is(r->facts, F_TERMINATING) && pass_ready(p, r)) {
 		ops_send(p->e, r, &op, rule);
 		members_taken(p);
 	}
@@ -89,7 +95,7 @@ static bool remove_object(struct pass *p, struct clone *k)
 		pass_ask(p, r);
 		return false;
 	}
-	if (!may_remove(p, twin_of_job(p, r)) || facts_is(r->facts, F_TERMINATING) ||
+	if (!may_remove(p, r, twin_of_job(p, r)) || facts_is(r->facts, F_TERMINATING) ||
 	    (twin_of_job(p, r) != TWIN_STALE && group_needs(p, k->c))) {
 		return true;
 	}
@@ -131,7 +137,7 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 		pass_ask(p, k->r);
 		return false;
 	}
-	if (!may_remove(p, k->twin)) {
+	if (!may_remove(p, k->r, k->twin)) {
 		return true;
 	}
 	if (clone_is(k, F_HELD)) {

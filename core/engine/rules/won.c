@@ -313,7 +313,8 @@ static void other_spec(struct pass *p, struct clone *k)
 		return;
 	}
 	rule_hit(p->e, R_SPEC);
-	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) || breaker_holds(p->e)) {
+	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) ||
+	    breaker_holds(p->e, wl_cluster_known(p->w, k->c->id))) {
 		return;
 	}
 	verdict_remote_gone(p);
