@@ -126,6 +126,107 @@ static void alias_other(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
+/* --- a name that leads to another server ------------------------------------------------------ */
+
+static struct sim *all_on_first(struct coverage *cov, size_t size, int64_t lost_timeout_ms)
+{
+	struct sim *s = story_begin(cov, 2, lost_timeout_ms, 1);
+
+	story_hold_queue(s, 2, true);
+	story_submit(s, size, 6 * MINUTE);
+	story_expect(s, story_count_won(s, "w1") == size && copies(s) == size, "all run on w1");
+	return s;
+}
+
+static void is_awaited(struct sim *s, size_t size)
+{
+	run_until(s, s->now + 2 * MINUTE);
+	story_expect(s, copies(s) == size && story_count_ours(&s->plane[1], JOBS) == size,
+		     "... no job is doubled, and none deleted");
+	story_expect(s, story_count_retries(s) == 0, "... and none given up");
+	plane_lead(s, 1, 1);
+	story_expect(s, story_all_done(s, 20 * MINUTE), "it leads back: all finish");
+	story_expect(s, story_count_retries(s) == 0, "... where they were");
+	story_end(s);
+}
+
+static void led_elsewhere(struct coverage *cov, size_t most)
+{
+	struct sim *s = all_on_first(cov, few(most), 15 * MINUTE);
+
+	story_say(true, "the Secret of w1 leads to another server while jobs run");
+	plane_lead(s, 1, 2);
+	is_awaited(s, few(most));
+}
+
+static void led_elsewhere_unseen(struct coverage *cov, size_t most)
+{
+	struct sim *s = all_on_first(cov, few(most), 15 * MINUTE);
+
+	story_say(true, "... and while no daemon runs");
+	proc_kill(&s->proc[0]);
+	plane_lead(s, 1, 2);
+	run_until(s, s->now + 5 * SECOND);
+	proc_start(&s->proc[0]);
+	is_awaited(s, few(most));
+}
+
+/* A daemon that is killed again and again, as soon as it knows that the worker is lost. */
+static void lost_and_restarted(struct coverage *cov, size_t most)
+{
+	size_t size = few(most);
+	struct sim *s = all_on_first(cov, size, 2 * MINUTE);
+	int64_t began;
+
+	story_hold_queue(s, 2, false);
+	story_cut_off(s, 1, true);
+	(void)story_wait_active(s, "w1", false);
+	began = s->now;
+	while (s->now < began + 5 * MINUTE && story_count_retries(s) < size && !s->failed) {
+		proc_kill(&s->proc[0]);
+		proc_start(&s->proc[0]);
+		run_until(s, s->now + 45 * SECOND);
+	}
+	printf("# given up %lld ms after the loss was noticed\n", (long long)(s->now - began));
+	story_expect(s, story_count_retries(s) == size,
+		     "a worker that is lost is given up, however often the daemon is killed");
+	story_cut_off(s, 1, false);
+	story_expect(s, story_all_done(s, 20 * MINUTE), "every job ends");
+	story_end(s);
+}
+
+/* What Kueue's MultiKueue makes for another manager with the same origin. */
+static void neighbour(struct coverage *cov, size_t size)
+{
+	static const char labels[] = "\"namespace\":\"default\",\"labels\":{"
+				     "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"";
+	struct sim *s = story_begin(cov, 2, 15 * MINUTE, 1);
+	uint64_t rv = ks_rv(s->plane[0].store);
+
+	arena_clear(&s->arena);
+	(void)plane_request(
+		&s->plane[1], "POST", JOBS_PATH, NULL,
+		arena_printf(&s->arena,
+			     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
+			     "\"name\":\"theirs\",%s,"
+			     "\"kueue.x-k8s.io/prebuilt-workload-name\":\"job-theirs\"}},"
+			     "\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
+			     "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
+			     "\"image\":\"i\"}]}}}}",
+			     labels));
+	story_submit(s, few(size), 2 * MINUTE);
+	run_until(s, s->now + 10 * MINUTE);
+	proc_kill(&s->proc[0]);
+	proc_start(&s->proc[0]);
+	run_until(s, s->now + 10 * MINUTE);
+	story_expect(s, ks_get(s->plane[1].store, JOBS, STR("default"), STR("theirs")) != NULL,
+		     "the job of another manager with the same origin is left");
+	story_expect(s, is_told(s, rv, "CollectUnmarked"), "... and an Event tells of it");
+	world_delete(&s->plane[1], JOBS, STR("theirs"));
+	story_expect(s, story_all_done(s, 10 * MINUTE), "ours finish, and nothing is left");
+	story_end(s);
+}
+
 /* --- another origin --------------------------------------------------------------------------- */
 
 static void change_origin(struct sim *s, const char *origin, bool told)
@@ -435,6 +536,11 @@ const struct story copies_stories[] = {
 	{"alias-same-config", "a second name leads to a worker, in its config or in none",
 	 alias_same, true},
 	{"alias-other-config", "... and in another config", alias_other, true},
+	{"led-elsewhere", "a Secret leads to another server while jobs run", led_elsewhere, true},
+	{"led-elsewhere-unseen", "... and while no daemon runs", led_elsewhere_unseen, true},
+	{"lost-and-restarted", "a worker is lost, and the daemon is killed again and again",
+	 lost_and_restarted, true},
+	{"neighbour", "another manager's Kueue has the same default origin", neighbour, true},
 	{"origin-changed", "the origin is changed while jobs run", origin, true},
 	{"manager-rebuilt", "the manager is built anew while jobs run", rebuilt, true},
 	{"unserved-winner", "the winner forbids the kind that runs there", unserved, true},

@@ -201,6 +201,18 @@ void plane_secret(struct sim *s, size_t i, bool broken)
 	}
 }
 
+void plane_lead(struct sim *s, size_t i, size_t to)
+{
+	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
+	mk_str data = kubeconfig(&s->arena, to, ++s->secret_version, i != to);
+
+	for (size_t k = 0; k < s->n_sites; k++) {
+		(void)plane_merge(&s->plane[s->site[k].home], arena_printf(&s->arena, path, i).p,
+				  arena_printf(&s->arena, "{\"data\":{\"kubeconfig\":\"%.*s\"}}",
+					       STR_ARG(data)));
+	}
+}
+
 static void setup_cluster(struct plane *mgr, const char *name, mk_str data)
 {
 	struct arena *a = &mgr->sim->arena;

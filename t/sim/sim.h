@@ -409,6 +409,8 @@ void plane_done(struct plane *p);
  * which no connection is possible.
  */
 void plane_secret(struct sim *s, size_t i, bool broken);
+/* The Secret of worker 'i' leads to the server 'to'. */
+void plane_lead(struct sim *s, size_t i, size_t to);
 void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 /* What every manager's plane has, made where it is missing: clusters, config, check. */
 void plane_manager_objects(struct sim *s, struct site *site);

@@ -409,6 +409,30 @@ static void abandoned_over_restart(void)
 	w_free(w);
 }
 
+/* The job waits on its worker; the daemon is killed before a second has passed, each time. */
+static void idle_over_restarts(void)
+{
+	struct world *w = w_new(1);
+	const struct object *job;
+
+	a_job(w, "j");
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	job = w_find(w, 0, JOB, "ns", "j");
+	w_stop(w);
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"conditions\":[{\"type\":\"Suspended\","
+		"\"status\":\"True\"}]}}");
+	for (int i = 0; i < 5; i++) {
+		w_restart(w);
+		w_later(w, 400);
+	}
+	ok(strstr(w_str(w, job, "/status"), "Suspended") != NULL,
+	   "an idle job's status comes home by a daemon that is killed every second");
+	w_free(w);
+}
+
 /*
  * A client takes our check back, and the winner is evicted: nothing else would bring the job
  * anywhere.
@@ -484,5 +508,6 @@ int main(void)
 	abandoned();
 	abandoned_by_loss();
 	abandoned_over_restart();
+	idle_over_restarts();
 	return done_testing();
 }

@@ -302,6 +302,13 @@ static void another_clone_is_there(void)
 	w_later(w, 60 * SECOND);
 	ok(!w_find(w, 1, JOB, "ns", "j") && runs_on(w, wl),
 	   "w2 leads to the server of a loser: no second job is made there");
+	w->stay_down[1] = false;
+	w_link(w, 1, LINK_UP);
+	w_later(w, 10 * SECOND);
+	w_link(w, 2, LINK_CONNECTING);
+	w_later(w, 10 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j") && runs_on(w, wl),
+	   "nor does the loser's name speak for it while w2 is connected anew");
 	w_free(w);
 }
 

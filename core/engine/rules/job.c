@@ -96,6 +96,18 @@ static bool call(struct pass *p, plug_hook *hook, const struct plug_view *v, str
 	return true;
 }
 
+/*
+ * How long a status without pods waits. What an earlier process made has been so for a while:
+ * otherwise one that is killed every second would never write it.
+ */
+static int64_t quiet_ms(const struct pass *p, const struct record *remote)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, remote->table->cluster);
+	bool is_fresh = p->pace->status_at != INT64_MIN || (wc && wc->bout.made_generation != 0);
+
+	return is_fresh ? STATUS_EVERY_MS : 0;
+}
+
 /* When a changed status is to be written. */
 static int64_t due_at(struct pass *p, const struct record *remote, int verdict, bool terminal)
 {
@@ -111,7 +123,7 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 		 * No pod runs: the running state most often follows soon, so this status can wait.
 		 */
 		if (pace->quiet_at == INT64_MAX) {
-			pace->quiet_at = p->e->now + STATUS_EVERY_MS;
+			pace->quiet_at = p->e->now + quiet_ms(p, remote);
 		}
 		return pace->quiet_at > next ? pace->quiet_at : next;
 	}

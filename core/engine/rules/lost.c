@@ -4,6 +4,7 @@
 
 #include "core/base/timefmt.h"
 #include "core/engine/clusters/server.h"
+#include "core/engine/rules/alias.h"
 #include "core/engine/rules/twin.h"
 
 enum { CLOCK_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
@@ -101,12 +102,14 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct cluster *c = k->c;
-	enum view view = p->kind ? table_view(c, p->kind) : VIEW_MISSING;
+	/* Another name may speak for the server while this one is being connected. */
+	const struct clone *by = alias_speaker(k);
+	enum view view = p->kind ? table_view(by->c, p->kind) : VIEW_MISSING;
 	bool before;
 
-	if (!p->local || !table_known(c, KIND_WORKLOAD) ||
-	    (view != VIEW_KNOWN && view != VIEW_MISSING) || twin_is_ours(twin_recorded(p, k)) ||
-	    is_made_here(k)) {
+	if (!p->local || !table_known(by->c, KIND_WORKLOAD) ||
+	    (view != VIEW_KNOWN && view != VIEW_MISSING) || twin_is_ours(twin_recorded(p, by)) ||
+	    is_made_here(by)) {
 		return INT64_MAX;
 	}
 	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
