@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds that need no code: AppWrapper, those of Kubeflow's training operator, MPIJob, RayJob,
+ * The kinds that need no code: those of Kubeflow's training operator, MPIJob, RayJob,
  * RayService, StatefulSet and LeaderWorkerSet. What distinguishes them is where the field stands
  * that says who manages the job, whether their status is copied back, and which fields of a running
  * copy follow its original. A kind of your own that is like one of these needs no plugin at all:
@@ -25,8 +25,6 @@ static const mk_end kubeflow_ends[] = {
 static const char *const ray_ends[] = {"Complete", "Failed", NULL};
 static const mk_end ray_job_ends[] = {{NULL, "/status/jobDeploymentStatus", ray_ends},
 				      {NULL, NULL, NULL}};
-static const char *const wrapper_phases[] = {"Succeeded", "Failed", NULL};
-static const mk_end wrapper_ends[] = {{NULL, "/status/phase", wrapper_phases}, {NULL, NULL, NULL}};
 
 /*
  * What holds the quota of an evicted job: the fields that Kueue 0.19.2 reads in each kind's
@@ -36,15 +34,6 @@ static const mk_end wrapper_ends[] = {{NULL, "/status/phase", wrapper_phases}, {
 static const mk_sign replicas_active[] = {{.pointer = "/status/replicaStatuses/*/active"},
 					  {.pointer = NULL}};
 static const mk_sign replicas_run[] = {{.condition = "Running"}, {.pointer = NULL}};
-
-static const char *const wrapper_rests[] = {"Suspended", "Succeeded", "Failed", NULL};
-static const mk_sign wrapper_active[] = {{.condition = "QuotaReserved"}, {.pointer = NULL}};
-static const mk_sign wrapper_run[] = {
-	{.condition = "ResourcesDeployed"},
-	{.condition = "PodsReady"},
-	{.pointer = "/status/phase", .except = wrapper_rests, .without = "\"Suspended\""},
-	{.pointer = NULL},
-};
 
 /*
  * Kueue's IsActive is true of an ended job, too; but Kueue looks for the end first, and an end is
@@ -89,8 +78,6 @@ static const mk_scale ray_service_scale =
 static const mk_sign nothing[] = {{.pointer = NULL}};
 
 static const mk_adapter table[] = {
-	{KIND("workload.codeflare.dev", "v1beta2", "AppWrapper"), MANAGED, .ends = wrapper_ends,
-	 .active = wrapper_active, .of_run = wrapper_run},
 	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "PyTorchJob"), RUN_POLICY},
 	{KIND("kubeflow.org", "v1", "XGBoostJob"), RUN_POLICY},
@@ -108,8 +95,8 @@ static const mk_adapter table[] = {
 };
 
 static const void *const items[] = {
-	&table[0], &table[1], &table[2], &table[3], &table[4],  &table[5],
-	&table[6], &table[7], &table[8], &table[9], &table[10],
+	&table[0], &table[1], &table[2], &table[3], &table[4],
+	&table[5], &table[6], &table[7], &table[8], &table[9],
 };
 static const mk_factory adapters = {sizeof(mk_factory), sizeof(items) / sizeof(items[0]),
 				    MK_FACTORY_ADAPTER, items};

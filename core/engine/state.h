@@ -45,7 +45,7 @@
  *     patience  quota given back             vacancy     room as jobs end
  *     rest      clusters left out            fault       plugins that fail
  *     field     a part of a large fleet      unplaceable what fits nowhere
- *     card      parts of questions
+ *     card      parts of questions         submitted copies without Kueue's start
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */

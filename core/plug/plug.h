@@ -298,6 +298,8 @@ bool plug_ended(const struct plug_adapter *ad, const struct json *job);
 bool plug_suspended(const struct plug_adapter *ad, const struct json *job);
 /* Is there a boolean that would hold it back? */
 bool plug_suspends(const struct plug_adapter *ad, const struct json *job);
+/* Makes it true, where there is one; 'job' is changed, values are from 'a', whose failure tells. */
+void plug_suspend(const struct plug_adapter *ad, struct json *job, struct arena *a);
 
 /* Does the local job give its worker the say in its size (descriptor's scale)? */
 bool plug_scales(const struct plug_adapter *ad, const struct json *local);

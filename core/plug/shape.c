@@ -247,6 +247,19 @@ bool plug_suspends(const struct plug_adapter *ad, const struct json *job)
 	       json_type(json_at(job, "/spec/runPolicy/suspend")) == JSON_BOOL;
 }
 
+void plug_suspend(const struct plug_adapter *ad, struct json *job, struct arena *a)
+{
+	const char *const pointers[] = {"/spec/suspend", "/spec/runPolicy/suspend"};
+
+	for (size_t i = 0; i < (ad->d->suspend ? 1 : 2); i++) {
+		const char *pointer = ad->d->suspend ? ad->d->suspend : pointers[i];
+
+		if (json_type(json_at(job, pointer)) == JSON_BOOL) {
+			(void)json_put(a, job, pointer, json_new_bool(a, true));
+		}
+	}
+}
+
 mk_str plug_workload_name(struct arena *a, mk_str kind, mk_str group, mk_str owner, mk_str uid,
 			  mk_str extra)
 {

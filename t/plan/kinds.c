@@ -3,7 +3,8 @@
  * Each kind through the engine, with the plugins and samples as they are shipped: what is asked
  * for at creation, at a change of the status, at the end, at deletion, when it is evicted and its
  * copy is gone, when the job is not ours here, and when an object of its name is there. A kind is
- * t/plan/kind/<name>.json: {"local": a job, "running": a status, "finished": a status};
+ * t/plan/kind/<name>.json: {"local": a job, "podSets": those of its Workload, "started": what
+ * Kueue's start on the manager makes of its spec, "running": a status, "finished": a status};
  * <name>.txt is what must come out. UPDATE=1 writes it anew: read the difference. An adapter
  * whose kind is not there is a failure.
  */
@@ -16,7 +17,7 @@ static bool seen[MAX_ADAPTERS]; /* by their order of loading, which is always th
 
 struct story {
 	struct arena a;
-	struct json *local, *running, *finished;
+	struct json *local, *pod_sets, *started, *running, *finished;
 	mk_str api, kind, name;
 	struct buf out;
 };
@@ -65,6 +66,8 @@ static struct world *all_kinds(struct story *s, uint16_t *ret_kind)
 static struct object *submit(struct world *w, struct story *s, uint16_t kind,
 			     const struct json *local)
 {
+	mk_str sets = s->pod_sets ? json_write(&s->a, s->pod_sets)
+				  : STR("[{\"name\":\"main\",\"count\":1}]");
 	struct object *job = w_put(w, 0, kind, json_write(&s->a, local).p), *wl;
 	mk_str version = json_str(json_get(local, "apiVersion"));
 	mk_str text = arena_printf(
@@ -74,9 +77,9 @@ static struct object *submit(struct world *w, struct story *s, uint16_t kind,
 		"\"kueue.x-k8s.io/component-workload-index\":\"0\"},\"ownerReferences\":[{"
 		"\"apiVersion\":\"%.*s\",\"kind\":\"%.*s\",\"name\":\"%.*s\",\"uid\":\"%s\","
 		"\"controller\":true}]},\"spec\":{\"active\":true,\"queueName\":\"q\",\"podSets\":"
-		"[{\"name\":\"main\",\"count\":1}]},\"status\":{\"admissionChecks\":[{\"name\":"
+		"%.*s},\"status\":{\"admissionChecks\":[{\"name\":"
 		"\"mk\",\"state\":\"Pending\",\"message\":\"\"}]}}",
-		STR_ARG(version), STR_ARG(s->kind), STR_ARG(s->name), job->uid);
+		STR_ARG(version), STR_ARG(s->kind), STR_ARG(s->name), job->uid, STR_ARG(sets));
 
 	wl = w_put(w, 0, KIND_WORKLOAD, text.p);
 	w_apply(w, wl, "{\"admission\":{\"clusterQueue\":\"cq\"},\"conditions\":[" QUOTA "]}");
@@ -180,6 +183,61 @@ static void life(struct story *s)
 	tell(s, w, "sync");
 	set_status(s, w, remote, s->finished);
 	end(s, w, wl);
+}
+
+/* The text of the copy, which is made when Kueue has 'started' the local job, or before. */
+static mk_str copy_made(struct story *s, bool started)
+{
+	uint16_t kind = 0;
+	struct world *w = all_kinds(s, &kind);
+	struct object *remote;
+	mk_str text = {0};
+
+	submit(w, s, kind, s->local);
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_CREATE,
+			      .cluster = 1,
+			      .kind = kind,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	admit(w, 1, "wl");
+	w_settle(w);
+	ok(!w_find(w, 1, kind, "ns", s->name.p), "the worker did not answer its create");
+	if (started) {
+		w_patch(w, w_find(w, 0, kind, "ns", s->name.p),
+			arena_printf(&s->a, "{\"spec\":%s}", json_write(&s->a, s->started).p).p);
+	}
+	w_settle(w);
+	w_advance(w, 10000);
+	remote = w_find(w, 1, kind, "ns", s->name.p);
+	if (remote) {
+		struct json *v = NULL;
+
+		(void)json_parse(&s->a, str_of(remote->text), &v, NULL);
+		(void)json_put(&s->a, v, "/metadata/resourceVersion", NULL);
+		text = json_write(&s->a, v);
+	}
+	w_free(w);
+	return text;
+}
+
+/* The manager's Kueue started the local job before its copy exists: nothing of that goes along. */
+static void started_here(struct story *s)
+{
+	mk_str before, after;
+
+	if (!s->started) {
+		return;
+	}
+	before = copy_made(s, false);
+	after = copy_made(s, true);
+	buf_printf(&s->out, "== started here before its copy is made\n");
+	if (before.n > 0 && str_eq(before, after)) {
+		buf_printf(&s->out, "the copy is the same\n");
+	} else {
+		buf_printf(&s->out, "the copy DIFFERS: %.*s\nfrom %.*s\n", STR_ARG(after),
+			   STR_ARG(before));
+	}
 }
 
 static void deleted(struct story *s)
@@ -317,6 +375,8 @@ static void run(const char *root, const char *file)
 		exit(1);
 	}
 	s.local = json_get(v, "local");
+	s.pod_sets = json_get(v, "podSets");
+	s.started = json_get(v, "started");
 	s.running = json_get(v, "running");
 	s.finished = json_get(v, "finished");
 	s.kind = json_str(json_get(s.local, "kind"));
@@ -326,6 +386,7 @@ static void run(const char *root, const char *file)
 	s.api = arena_printf(&s.a, "%s%.*s, Kind=%.*s", memchr(api.p, '/', api.n) ? "" : "/",
 			     STR_ARG(api), STR_ARG(s.kind));
 	life(&s);
+	started_here(&s);
 	deleted(&s);
 	lost(&s);
 	not_managed(&s);

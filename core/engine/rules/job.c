@@ -10,6 +10,7 @@
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/scale.h"
+#include "core/engine/rules/submitted.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/wall.h"
 
@@ -501,7 +502,7 @@ void job_create(struct pass *p, struct clone *k, struct record *remote)
 		say_no_memory(p->e);
 		return;
 	}
-	if (!call(p, plug_remote, &v, draft, &res)) {
+	if (!submitted_restore(p, draft) || !call(p, plug_remote, &v, draft, &res)) {
 		return;
 	}
 	if (!(res.verdict & MK_SET)) {
