@@ -398,7 +398,7 @@ image: $(INSTALLED) $(PLUGINS) ## a container image, as an OCI layout in a tar: 
 	@rm -rf $(B)/image
 
 clean: ## remove build/ except the unpacked packages
-	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang build/arm64/$(f)) build/lib build/arm64/lib build/mutants build/krew build/helm build/image
+	rm -rf $(foreach f,dev release asan valgrind cov soak fuzz,build/$(f) build/$(f)-clang build/arm64/$(f)) build/lib build/arm64/lib build/mutants build/krew build/helm build/accepts build/image
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch/v1 Job. A copy loses the selector and the labels that its own API server sets again. The
+ * batch/v1 Job. A copy loses the selector and the labels that its own API server sets again, unless
+ * the user has set them (manualSelector). The
  * status of a running remote must not reach a local job that is still suspended: a startTime there
  * would forbid the edits that Kueue makes when it starts the job; so that status waits (MK_DEFER).
  * Elastic jobs forward parallelism.
@@ -11,6 +12,8 @@
 #define LABEL "/metadata/labels/"
 #define STOPPING ANNOTATION "kueue.x-k8s.io~1stopping"
 #define PREBUILT "kueue.x-k8s.io~1prebuilt-workload-name"
+#define MIN_PODS "kueue.x-k8s.io~1job-min-parallelism"
+#define SYNC_COMPLETIONS "kueue.x-k8s.io~1job-completions-equal-parallelism"
 #define TEMPLATE_LABEL "/spec/template/metadata/labels/"
 
 /* Kueue marks a job that it is about to stop: spec.suspend then says what it wants, not what is. */
@@ -167,12 +170,60 @@ static mk_str current_slice(mk_call *c, const mk_view *v)
 		mk_lit(mk_decimal(generation, mk_i64_at(c, v->local, "/metadata/generation", 0))));
 }
 
+static void keep(mk_call *c, const mk_view *v, mk_val draft, const char *pointer)
+{
+	mk_val mine = c->host->get(c, v->local, pointer);
+	if (c->host->type(c, mine) != MK_ABSENT) {
+		c->host->set(c, draft, pointer, mine);
+	}
+}
+
+/*
+ * Kueue started a job that may run with fewer pods, and wrote the number that it admitted here. The
+ * worker's Kueue decides how many it admits there.
+ */
+static void take_back_count(mk_call *c, const mk_view *v, mk_val draft)
+{
+	mk_val count = c->host->get(c, v->workload, "/spec/podSets/0/count");
+	if (c->host->type(c, count) != MK_INT) {
+		return;
+	}
+	c->host->set(c, draft, "/spec/parallelism", count);
+	if (mk_is(c, c->host->get(c, v->local, ANNOTATION SYNC_COMPLETIONS), "true")) {
+		c->host->set(c, draft, "/spec/completions", count);
+	}
+}
+
+static const char *const strip[] = {
+	"/spec/selector",
+	TEMPLATE_LABEL "job-name",
+	TEMPLATE_LABEL "controller-uid",
+	TEMPLATE_LABEL "batch.kubernetes.io~1controller-uid",
+	NULL,
+};
+
+static int new_remote(mk_call *c, const mk_view *v, mk_val draft)
+{
+	size_t i;
+	/* no API server sets these again for a job that selects its pods itself */
+	if (c->host->boolean(c, c->host->get(c, v->local, "/spec/manualSelector"))) {
+		for (i = 0; strip[i]; i++) {
+			keep(c, v, draft, strip[i]);
+		}
+	}
+	if (!(v->flags & MK_ELASTIC) && !is_suspended(c, v->local) &&
+	    c->host->type(c, c->host->get(c, v->local, ANNOTATION MIN_PODS)) != MK_ABSENT) {
+		take_back_count(c, v, draft);
+	}
+	return MK_SET;
+}
+
 static int job_remote(mk_call *c, const mk_view *v, mk_val draft)
 {
 	int64_t have, want;
 	mk_str workload;
 	if (c->host->type(c, v->remote) == MK_ABSENT) {
-		return MK_SET;
+		return new_remote(c, v, draft);
 	}
 	if (!(v->flags & MK_ELASTIC) ||
 	    c->host->type(c, c->host->get(c, v->remote, "/spec")) != MK_OBJ) {
@@ -192,14 +243,6 @@ static int job_remote(mk_call *c, const mk_view *v, mk_val draft)
 	c->host->set(c, draft, "/spec/parallelism", c->host->get(c, v->local, "/spec/parallelism"));
 	return MK_SET;
 }
-
-static const char *const strip[] = {
-	"/spec/selector",
-	TEMPLATE_LABEL "job-name",
-	TEMPLATE_LABEL "controller-uid",
-	TEMPLATE_LABEL "batch.kubernetes.io~1controller-uid",
-	NULL,
-};
 
 static const mk_end job_ends[] = {
 	{"Complete", NULL, NULL}, {"Failed", NULL, NULL}, {NULL, NULL, NULL}};

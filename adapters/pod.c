@@ -2,7 +2,7 @@
 /*
  * v1 Pod, alone or in a group that shares a Workload. A pod has no managedBy: scheduling gates hold
  * the local one back, and travel with the copy, where the worker's Kueue takes them away. The
- * engine makes and removes the members and their copies; this file mends one condition.
+ * engine makes and removes the members and their copies; this file corrects one condition.
  */
 #include <multikueue/adapter.h>
 
@@ -86,11 +86,24 @@ static const mk_sign pod_run[] = {
 	{.pointer = NULL},
 };
 
+/*
+ * What admission on the manager has computed, from objects that may differ on the worker, where
+ * another value is refused; and what no pod may be created with.
+ */
+static const char *const strip[] = {
+	"/spec/priority", /* of priorityClassName */
+	"/spec/preemptionPolicy",
+	"/spec/overhead", /* of runtimeClassName */
+	"/spec/ephemeralContainers",
+	NULL,
+};
+
 static const mk_adapter pod = {
 	.struct_size = sizeof(mk_adapter),
 	.group = "",
 	.version = "v1",
 	.kind = "Pod",
+	.strip = strip,
 	.group_key = "kueue.x-k8s.io/pod-group-name",
 	.status = pod_status,
 	.ends = ends,
