@@ -206,7 +206,9 @@ static void tell(struct apply *a, const struct task *t, const struct kube_reply 
 	ev.raw = r->raw;
 	ev.raw_spec = r->raw_spec;
 	ev.verb = right_of(t->type);
-	ev.subresource = t->type == OP_APPLY_STATUS ? "status" : t->subresource;
+	ev.subresource = t->type == OP_APPLY_STATUS
+				 ? "status"
+				 : kube_subresource(a->kube, t->cluster, t->kind, t->subresource);
 	ev.cause = t->cause;
 	a->sink.emit(a->sink.ctx, &ev);
 }

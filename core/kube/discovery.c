@@ -183,10 +183,29 @@ static bool same_group(const struct kind *x, const struct kind *y)
 	return str_eq(x->group, y->group) && str_eq(x->version, y->version);
 }
 
-static void set_served(struct kube *k, struct link *l, uint16_t i, const struct json *res)
+/* Has the resource of that name a status of its own? A CRD need not declare one. */
+static bool has_status(const struct json *doc, mk_str plural)
+{
+	struct json_iter it = json_iter(json_get(doc, "resources"));
+
+	while (json_next(&it)) {
+		mk_str name = json_str(json_get(it.val, "name"));
+
+		if (str_starts(name, plural) &&
+		    str_is(str_sub(name, plural.n, name.n), "/status")) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void set_served(struct kube *k, struct link *l, uint16_t i, const struct json *doc,
+		       const struct json *res)
 {
 	struct kind_state *st = &l->kinds[i];
 	mk_str plural = json_str(json_get(res, "name"));
+
+	st->no_status = i >= KIND_FIRST_JOB && !has_status(doc, plural);
 
 	if (!str_eq(str_of(st->owned_plural), plural)) {
 		char *owned = mk_strndup(plural);
@@ -219,7 +238,7 @@ static void set_group(struct kube *k, struct link *l, const struct kind *first,
 		l->kinds[i].misnamed = false;
 		res = doc != NULL ? find_resource(doc, kind->kind) : NULL;
 		if (res != NULL) {
-			set_served(k, l, i, res);
+			set_served(k, l, i, doc, res);
 		} else if (doc != NULL) {
 			no_such_kind(k, l, i, doc);
 		} else if (code == ERR_NOT_FOUND) {
@@ -363,6 +382,16 @@ void discovery_start(struct kube *k, struct link *l)
 		link_fail(k, l, ERR_NO_MEMORY, 0, STR("out of memory"));
 	} else if (failed) {
 		look_soon(k, l);
+	}
+}
+
+void discovery_ask(struct kube *k, struct link *l, uint16_t kind)
+{
+	for (size_t g = 0; l->phase == PHASE_UP && g < k->n_groups; g++) {
+		if (same_group(&k->kinds->k[kind], &k->kinds->k[k->groups[g].first]) &&
+		    !l->discovery[g].call) {
+			(void)ask(k, l, g); /* out of memory: at the next round */
+		}
 	}
 }
 

@@ -165,6 +165,7 @@ struct kind_state {
 	enum mk_code code;  /* why not */
 	bool misnamed;      /* its group has one of nearly the same name */
 	bool sought;        /* a Workload waits for it: discovery asks for it while it is missing */
+	bool no_status;     /* job kinds: its status is no subresource, but part of the object */
 	char *owned_plural; /* job kinds */
 	uint64_t high;      /* highest version seen in this epoch, by watches that are closed */
 	/*
@@ -284,6 +285,8 @@ void discovery_complete(struct kube *k, struct link *l);
  */
 void discovery_seek(struct kube *k, struct link *l);
 int64_t discovery_seek_ms(const struct link *l);
+/* Asks for the kind's group at once: an answer does not fit what is known of it. */
+void discovery_ask(struct kube *k, struct link *l, uint16_t kind);
 void discovery_cancel(struct kube *k, struct link *l);
 /*
  * The kind turned out to be (un)served: remembers, emits when it is news, stops or starts its

@@ -178,6 +178,13 @@ struct kube_reply {
 typedef void kube_reply_fn(void *ctx, uint64_t id, const struct kube_reply *reply);
 
 /*
+ * The subresource that a request for 'subresource' of the kind goes to: "" in place of "status"
+ * where the cluster's kind has none, and the status is written as a part of the object. Static.
+ */
+const char *kube_subresource(const struct kube *k, cluster_id cluster, uint16_t kind,
+			     const char *subresource);
+
+/*
  * Sends one request; 'fn' is called exactly once later (never inside this call), unless kube_free
  * comes first. A link that is lost answers OUTCOME_UNKNOWN for what was sent. ERR_UNAVAILABLE (link
  * not up; kind of the named object not served there), ERR_NOT_FOUND (kind not served there, and no

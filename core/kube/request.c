@@ -12,7 +12,8 @@ struct request {
 	void *ctx;
 	uint16_t kind;
 	bool is_write;
-	bool is_echo; /* the answer shows what the watch shows, too: nothing else is read of it */
+	bool is_status; /* it goes to the subresource */
+	bool is_echo;   /* the answer shows what the watch shows, too: nothing else is read of it */
 	cluster_id cluster;
 };
 
@@ -131,8 +132,11 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 			/* Not a refusal: a program is fetching new credentials. */
 			reply.code = ERR_UNAVAILABLE;
 		}
-		if (st.not_served && l != NULL && l->phase == PHASE_UP &&
-		    !discovery_is_fixed(r->kind)) {
+		if (st.http == 404 && r->is_status && l != NULL) {
+			/* Is the object gone, the kind, or its status a part of it by now? */
+			discovery_ask(k, l, r->kind);
+		} else if (st.not_served && l != NULL && l->phase == PHASE_UP &&
+			   !discovery_is_fixed(r->kind)) {
 			discovery_set(k, l, r->kind, SERVED_NO, ERR_NOT_FOUND,
 				      discovery_no_match(&k->kinds->k[r->kind], &k->scratch));
 		}
@@ -141,20 +145,37 @@ static void on_done(struct kube *k, void *ctx, const struct answer *an)
 	mk_free(r);
 }
 
+const char *kube_subresource(const struct kube *k, cluster_id cluster, uint16_t kind,
+			     const char *subresource)
+{
+	const struct link *l = link_find(k, cluster);
+	bool is_status = subresource && strcmp(subresource, "status") == 0;
+
+	return is_status && l && l->kinds[kind].no_status ? "" : subresource;
+}
+
+static bool has_subresource(const struct kube *k, const struct kube_request *r)
+{
+	const char *sub = kube_subresource(k, r->cluster, r->kind, r->subresource);
+
+	return sub && *sub;
+}
+
 /* Requests whose path has no name of an object. */
 static bool is_nameless(enum kube_verb verb)
 {
 	return verb == KUBE_CREATE || verb == KUBE_REVIEW;
 }
 
-static void build_path(struct buf *b, const struct kube_request *r, const struct kind *kind,
-		       mk_str plural)
+static void build_path(struct kube *k, struct buf *b, const struct kube_request *r, mk_str plural)
 {
+	const struct kind *kind = &k->kinds->k[r->kind];
 	struct url_target t = {.kind = kind,
 			       .plural = plural,
 			       .ns = r->ns,
 			       .name = is_nameless(r->verb) ? (mk_str){NULL, 0} : r->name,
-			       .subresource = r->subresource};
+			       .subresource =
+				       kube_subresource(k, r->cluster, r->kind, r->subresource)};
 
 	url_path(b, &t);
 	if (r->field_manager != NULL && r->field_manager[0] != '\0' && r->verb != KUBE_GET &&
@@ -182,7 +203,7 @@ static enum mk_code start(struct kube *k, struct link *l, const struct kube_requ
 	enum mk_code code = ERR_OK;
 
 	buf_init(&path, URL_MAX);
-	build_path(&path, r, &k->kinds->k[r->kind], plural);
+	build_path(k, &path, r, plural);
 	if (path.failed && can_be_path(r->ns) && can_be_path(r->name)) {
 		buf_done(&path);
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
@@ -238,6 +259,7 @@ enum mk_code kube_send(struct kube *k, const struct kube_request *r, uint64_t id
 				.ctx = ctx,
 				.kind = r->kind,
 				.is_write = r->verb != KUBE_GET && r->verb != KUBE_REVIEW,
+				.is_status = has_subresource(k, r),
 				.is_echo = r->verb == KUBE_CREATE || r->verb == KUBE_APPLY ||
 					   r->verb == KUBE_MERGE,
 				.cluster = r->cluster};

@@ -41,10 +41,10 @@ api() {
 	}
 }
 
-# Every API server serves one kind more: crd GROUP VERSION PLURAL KIND.
+# Every API server serves one kind more: crd GROUP VERSION PLURAL KIND [MORE-MEMBERS].
 crd() {
 	for crd_at in mgr w1 w2 w3; do
-		api $crd_at POST /kubesim/crd '{"group":"'"$1"'","version":"'"$2"'","plural":"'"$3"'","kind":"'"$4"'"}' |
+		api $crd_at POST /kubesim/crd '{"group":"'"$1"'","version":"'"$2"'","plural":"'"$3"'","kind":"'"$4"'"'"${5:-}"'}' |
 			jq -e '. == {}' >/dev/null || return 1
 	done
 }

@@ -11,8 +11,8 @@
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
  *   POST /kubesim/crd {"group","version","plural","kind"}: serves one more
- *   resource with a status, namespaced
- *                               unless "clusterScoped" is true
+ *   resource with a status of its own, namespaced
+ *                               unless "noStatus" or "clusterScoped" is true
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
  *   POST /kubesim/policy        in place of the last one: {"deny": ["VERB GROUP/RESOURCE"], for
  *                        access reviews; "rules": [{"match": part of "<METHOD> <target>", and
@@ -247,7 +247,8 @@ static bool act(struct exchange *ex, mk_str what, const struct json *o)
 	} else if (str_is(what, "crd")) {
 		if (!ks_register_crd(c->store, word(ex, o, "group"), word(ex, o, "version"),
 				     word(ex, o, "plural"), word(ex, o, "kind"),
-				     !json_bool(json_get(o, "clusterScoped")), true)) {
+				     !json_bool(json_get(o, "clusterScoped")),
+				     !json_bool(json_get(o, "noStatus")))) {
 			return false;
 		}
 	} else {

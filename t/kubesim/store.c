@@ -119,6 +119,11 @@ void ks_handle(struct ks_store *s, const struct ks_request *r, int64_t now_ms, s
 		c.path.n--;
 	}
 	if (!ks_route(&c)) {
+		/* of a custom resource without a status the server says that the object is missing */
+		if (c.res && c.res->served && !c.res->builtin && str_is(c.sub, "status")) {
+			(void)ks_not_found(&c);
+			return;
+		}
 		c.res = NULL;
 		if (!ks_do_discovery(&c)) {
 			ks_text(&c, 404, "404 page not found\n");

@@ -538,6 +538,34 @@ static void late_delete_of_a_job(void)
 	w_free(w);
 }
 
+/*
+ * The status of a job is answered "not found", although the job is there: its CRD has lost the
+ * subresource, or a proxy answers. The writes rest, ever longer, and none is the last.
+ */
+static void found_after_all(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+	size_t writes;
+
+	w_take(w);
+	w->full = true;
+	rig(w, 1000000, OP_MERGE, 0, JOB, ERR_NOT_FOUND);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":7}}");
+	w_later(w, 60000);
+	log = w_take(w);
+	writes = w_times(log, "merge 0 Job.batch ns/j");
+	ok(writes > 3 && writes < 40, "it is tried again, ever more seldom");
+	ok(strstr(log, "WriteRefused") != NULL, "an Event says what is refused");
+	w->rig.times = 0;
+	w_later(w, 60000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "7",
+	       "and comes home when the server takes it");
+	is_str(check_state(w, wl), "Ready", "nothing else came of it");
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_create();
@@ -564,5 +592,6 @@ int main(void)
 	ended_meanwhile();
 	perhaps_ended_meanwhile();
 	collect_foreign_marks();
+	found_after_all();
 	return done_testing();
 }

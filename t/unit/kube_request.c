@@ -130,6 +130,62 @@ static void test_losses(void)
 	is_int(send(KUBE_GET, KIND_FIRST_JOB, "j", ""), ERR_UNAVAILABLE, "... neither to a read");
 }
 
+#define JOB_PATH "PATCH /apis/batch/v1/namespaces/n/jobs/j"
+#define JOBS_ALONE                                                                    \
+	"{\"kind\":\"APIResourceList\",\"groupVersion\":\"batch/v1\",\"resources\":[" \
+	"{\"name\":\"jobs\",\"kind\":\"Job\",\"namespaced\":true}]}"
+
+static bool sends_status(const char *path)
+{
+	struct kube_request r = {.cluster = 1,
+				 .verb = KUBE_MERGE,
+				 .kind = KIND_FIRST_JOB,
+				 .ns = STR("n"),
+				 .name = STR("j"),
+				 .subresource = "status",
+				 .body = STR("{\"status\":{}}"),
+				 .timeout_ms = 30000};
+	const struct fake_call *c;
+
+	if (kube_send(f.k, &r, 77, on_reply, NULL, NULL) != ERR_OK) {
+		return false;
+	}
+	c = fake_find(&f, 1, "PATCH ");
+	return c && strcmp(c->path, path) == 0;
+}
+
+/* A kind's status may be a part of the object: discovery says so. */
+static void test_status(void)
+{
+	fake_done(&f);
+	fake_init(&f, 1);
+	fake_manager(&f);
+	fake_worker(&f);
+	ok(sends_status("/apis/batch/v1/namespaces/n/jobs/j/status"),
+	   "a kind with a status of its own: there");
+	fake_answer(&f, 1, JOB_PATH, 404,
+		    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
+	is_int(last.code, ERR_NOT_FOUND, "it is not there any more");
+	ok(fake_answer(&f, 1, "GET /apis/batch/v1", 200, JOBS_ALONE),
+	   "discovery is asked at once, whose answer says why");
+	is_str(kube_subresource(f.k, 1, KIND_FIRST_JOB, "status"), "",
+	       "rights that are missing are those on the object");
+	ok(sends_status("/apis/batch/v1/namespaces/n/jobs/j"),
+	   "without one it is written on the object");
+	fake_answer(&f, 1, JOB_PATH, 404,
+		    "{\"kind\":\"Status\",\"reason\":\"NotFound\",\"code\":404}");
+	ok(last.code == ERR_NOT_FOUND && !fake_find(&f, 1, "GET /apis/batch/v1"),
+	   "then a 404 says that the object is gone, and no more");
+	ok(sends_status("/apis/batch/v1/namespaces/n/jobs/j"), "still so");
+	fake_answer(&f, 1, JOB_PATH, 200, "{}");
+	is_str(kube_subresource(f.k, 1, KIND_WORKLOAD, "status"), "status",
+	       "Kueue's own kinds have theirs");
+	fake_done(&f);
+	fake_init(&f, 1);
+	fake_manager(&f);
+	fake_worker(&f);
+}
+
 static void test_too_long(void)
 {
 	size_t n = 1024 * 1024;
@@ -236,6 +292,7 @@ int main(void)
 	fake_worker(&f);
 	test_out();
 	test_losses();
+	test_status();
 	test_too_long();
 	test_misuse();
 	test_close();

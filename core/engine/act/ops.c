@@ -234,6 +234,10 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 			 * The caller may want the text, and a record that is unusable keeps none.
 			 */
 			rest(e, r, queue_backoff(r->fails++));
+		} else if (r->present && r->missed) {
+			/* It is there: its kind has no status there, or a proxy answered. */
+			rest(e, r, r->fails > 0 ? queue_backoff(r->fails) : 0);
+			r->fails++;
 		} else if (r->present) {
 			r->fails = 0;
 		} else {
@@ -242,6 +246,7 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 	} else {
 		not_found(e, r, f);
 	}
+	r->missed = false;
 }
 
 /*
@@ -381,6 +386,8 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 	} else if (ev->code == ERR_NOT_FOUND && f->type == OP_DELETE) {
 		record_gone(&e->store, r, 0, r->epoch, e->now);
 	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {
+		r->missed = true;
+		refusal_saw(e, r, f->rule, ev, false);
 		settle(e, r, 0);
 	} else if (ev->code == ERR_FENCED) {
 		r->retry_at = e->now + FENCED_MS;

@@ -95,6 +95,7 @@ struct record {
 	bool unknown;              /* the outcome of a write is unknown: only a get may follow */
 	bool absent;               /* a get found nothing, and no event has come since */
 	bool taken;            /* a create found another object of the name; a get must show it */
+	bool missed;           /* a write found nothing; a get shows whether that is so */
 	bool doomed;           /* a delete of this uid, or a deactivation, may still arrive */
 	bool settling;         /* our view is old: wait for an event until settle_at, then get */
 	bool deleted;          /* ... by a delete that was applied: see outlives in observe.c */
