@@ -57,6 +57,30 @@ static int64_t job_pods(const struct json *job)
 	return pods < completions ? pods : completions;
 }
 
+/* What takes the node labels of flavors from the spec of the job's pods, as a patch. */
+static struct json *without_nodes(struct ks_actors *k, const struct json *job)
+{
+	const struct json *had = json_at(job, "/spec/template/spec/nodeSelector"), *flavor;
+	struct json *gone = json_new_obj(&k->a), *spec = json_new_obj(&k->a);
+	size_t pos = 0;
+
+	for (flavor = ks_each(k->store, RES_FLAVORS, &pos); flavor;
+	     flavor = ks_each(k->store, RES_FLAVORS, &pos)) {
+		struct json_iter it = json_iter(json_at(flavor, "/spec/nodeLabels"));
+
+		while (json_next(&it)) {
+			if (json_getn(had, it.key)) {
+				json_set(&k->a, gone, it.key, json_new_null(&k->a));
+			}
+		}
+	}
+	if (json_len(gone) > 0) {
+		json_set(&k->a, spec, STR("nodeSelector"),
+			 json_len(gone) == json_len(had) ? json_new_null(&k->a) : gone);
+	}
+	return spec;
+}
+
 static struct json *pod_template(struct ks_actors *k, const struct json *job)
 {
 	static const char *const dropped[] = {
@@ -72,6 +96,7 @@ static struct json *pod_template(struct ks_actors *k, const struct json *job)
 	}
 	json_set(&k->a, json_get(meta, "annotations"), STR(ANNOTATION_WORKLOAD), NULL);
 	json_set(&k->a, meta, STR("creationTimestamp"), NULL);
+	json_merge(&k->a, json_get(t, "spec"), without_nodes(k, job));
 	if (meta != NULL && json_len(json_get(meta, "annotations")) == 0) {
 		json_set(&k->a, meta, STR("annotations"), NULL);
 	}
@@ -187,11 +212,50 @@ static void finish(struct ks_actors *k, const struct json *wl, mk_str reason, mk
 
 /* --- starting and stopping -------------------------------------------------------------------- */
 
+/* The labels of nodes of the flavors that the Workload was admitted to. */
+static struct json *flavor_labels(struct ks_actors *k, const struct json *wl)
+{
+	struct json_iter it =
+		json_iter(json_at(wl, "/status/admission/podSetAssignments/0/flavors"));
+	struct json *all = json_new_obj(&k->a);
+
+	while (json_next(&it)) {
+		const struct json *flavor =
+			ks_get(k->store, RES_FLAVORS, STR(""), json_str(it.val));
+		struct json_iter label = json_iter(json_at(flavor, "/spec/nodeLabels"));
+
+		while (json_next(&label)) {
+			json_set(&k->a, all, label.key, json_dup(&k->a, label.val));
+		}
+	}
+	return all;
+}
+
+/* Kueue adds to what a pod template has, and does not change it: its words, "" when they agree. */
+static mk_str conflict(struct ks_actors *k, const struct json *had, const struct json *added,
+		       const char *what)
+{
+	struct json_iter it = json_iter(added);
+
+	while (json_next(&it)) {
+		mk_str was = json_str(json_getn(had, it.key)), is = json_str(it.val);
+
+		if (was.n > 0 && !str_eq(was, is)) {
+			return arena_printf(&k->a,
+					    "invalid admission check PodSetUpdate: conflict for "
+					    "%s: conflict for key=%.*s, value1=%.*s, value2=%.*s",
+					    what, STR_ARG(it.key), STR_ARG(was), STR_ARG(is));
+		}
+	}
+	return STR("");
+}
+
 static void start(struct ks_actors *k, struct item *it, const struct json *job,
 		  const struct json *wl)
 {
 	struct json *patch = json_new_obj(&k->a), *labels = json_new_obj(&k->a);
-	struct json *annotations = json_new_obj(&k->a);
+	struct json *annotations = json_new_obj(&k->a), *nodes = flavor_labels(k, wl);
+	mk_str words;
 
 	json_set_str(&k->a, labels, LABEL_CLUSTER_QUEUE,
 		     json_str(json_at(wl, "/status/admission/clusterQueue")));
@@ -201,6 +265,18 @@ static void start(struct ks_actors *k, struct item *it, const struct json *job,
 	}
 	json_set_str(&k->a, labels, LABEL_PODSET, STR("main"));
 	json_set_str(&k->a, annotations, ANNOTATION_WORKLOAD, obj_meta(wl, "name"));
+	words = conflict(k, json_at(job, "/spec/template/metadata/labels"), labels, "labels");
+	if (words.n == 0) {
+		words = conflict(k, json_at(job, "/spec/template/spec/nodeSelector"), nodes,
+				 "nodeSelector");
+	}
+	if (words.n > 0) {
+		finish(k, wl, STR("FailedToStart"), words);
+		return;
+	}
+	if (json_len(nodes) > 0) {
+		json_put(&k->a, patch, "/spec/template/spec/nodeSelector", nodes);
+	}
 	json_put(&k->a, patch, "/spec/suspend", json_new_bool(&k->a, false));
 	json_put(&k->a, patch, "/spec/template/metadata/labels", labels);
 	json_put(&k->a, patch, "/spec/template/metadata/annotations", annotations);
@@ -227,7 +303,7 @@ static void clear_start_time(struct ks_actors *k, struct item *it)
 }
 
 /* The template as it was before the start; the stop is over. */
-static void restore_template(struct ks_actors *k, struct item *it)
+static void restore_template(struct ks_actors *k, struct item *it, const struct json *job)
 {
 	struct json *patch = json_new_obj(&k->a), *labels = json_new_obj(&k->a);
 	struct json *annotations = json_new_obj(&k->a), *own = json_new_obj(&k->a);
@@ -242,6 +318,7 @@ static void restore_template(struct ks_actors *k, struct item *it)
 	json_put(&k->a, patch, "/metadata/annotations", own);
 	json_put(&k->a, patch, "/spec/template/metadata/labels", labels);
 	json_put(&k->a, patch, "/spec/template/metadata/annotations", annotations);
+	json_put(&k->a, patch, "/spec/template/spec", without_nodes(k, job));
 	api_merge(k, it, job_path(k, it), patch, "kueue");
 }
 
@@ -262,7 +339,7 @@ static bool stop(struct ks_actors *k, struct item *it, const struct json *job)
 	if (json_int(json_at(job, "/status/active"), 0) != 0) {
 		return false;
 	}
-	restore_template(k, it);
+	restore_template(k, it, job);
 	return true;
 }
 

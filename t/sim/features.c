@@ -225,7 +225,8 @@ void story_gates(struct coverage *cov, size_t most)
 
 static bool quota_is(struct sim *s, const char *wanted)
 {
-	const struct json *q = ks_get(s->plane[0].store, CLUSTER_QUEUES, STR(""), STR("cq"));
+	const struct json *q = ks_get(s->plane[0].store, CLUSTER_QUEUES, STR(""),
+				      str_of(queue_name(&s->plane[0])));
 	mk_str text = json_write(
 		&s->arena, json_at(q, "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"));
 

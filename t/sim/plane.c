@@ -72,6 +72,11 @@ int plane_request(struct plane *p, const char *method, const char *target, const
 	return resp.status;
 }
 
+const char *queue_name(const struct plane *p)
+{
+	return is_worker(p) ? "cq" : "mq";
+}
+
 int plane_merge(struct plane *p, const char *target, mk_str body)
 {
 	return plane_request(p, "PATCH", target, "application/merge-patch+json", body);
@@ -89,9 +94,9 @@ mk_str plane_groups(struct sim *s, unsigned pods, const char *more)
 void plane_set_quota(struct plane *p, unsigned pods)
 {
 	mk_str groups = plane_groups(p->sim, pods, "");
-	int status =
-		plane_merge(p, KUEUE "clusterqueues/cq",
-			    arena_printf(&p->sim->arena, "{\"spec\":{%.*s}}", STR_ARG(groups)));
+	int status = plane_merge(
+		p, arena_printf(&p->sim->arena, KUEUE "clusterqueues/%s", queue_name(p)).p,
+		arena_printf(&p->sim->arena, "{\"spec\":{%.*s}}", STR_ARG(groups)));
 
 	if (status != 200) {
 		fail(p->sim, "setup", "quota of %s: %d", p->name, status);
@@ -112,7 +117,7 @@ static int64_t nominal_of(const struct json *queue)
 /* Tenants have a queue of their own in world "placement", which may lend all that it has. */
 struct quota plane_quota(const struct plane *p)
 {
-	const struct json *cq = queue_of(p, "cq"), *other = queue_of(p, "cqt"), *o;
+	const struct json *cq = queue_of(p, queue_name(p)), *other = queue_of(p, "cqt"), *o;
 	bool shares = json_str_at(cq, "/spec/cohortName").n > 0 &&
 		      json_str_at(other, "/spec/cohortName").n > 0;
 	struct quota q = {.nominal = nominal_of(cq)};
@@ -161,15 +166,20 @@ static void setup_queues(struct plane *p, struct arena *a)
 	     STR("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"kueue-"
 		 "system\"}}"));
 	post(p, KUEUE "resourceflavors",
-	     STR(HEAD "\"ResourceFlavor\",\"metadata\":{\"name\":\"default\"}}"));
+	     arena_printf(a,
+			  HEAD "\"ResourceFlavor\",\"metadata\":{\"name\":\"default\"},\"spec\":"
+			       "{\"nodeLabels\":{\"pool\":\"%s\"}}}",
+			  is_worker(p) ? "worker" : "manager"));
 	post(p, KUEUE "clusterqueues",
 	     arena_printf(a,
-			  HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"cq\"},\"spec\":{"
+			  HEAD "\"ClusterQueue\",\"metadata\":{\"name\":\"%s\"},\"spec\":{"
 			       "\"namespaceSelector\":{},%.*s%s}}",
-			  STR_ARG(plane_groups(p->sim, quota, "")), check));
+			  queue_name(p), STR_ARG(plane_groups(p->sim, quota, "")), check));
 	post(p, KUEUE "namespaces/default/localqueues",
-	     STR(HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":\"default\"},"
-		      "\"spec\":{\"clusterQueue\":\"cq\"}}"));
+	     arena_printf(a,
+			  HEAD "\"LocalQueue\",\"metadata\":{\"name\":\"lq\",\"namespace\":"
+			       "\"default\"},\"spec\":{\"clusterQueue\":\"%s\"}}",
+			  queue_name(p)));
 }
 
 /*

@@ -425,6 +425,7 @@ struct quota {
 	int64_t nominal, most, free;
 };
 struct quota plane_quota(const struct plane *p);
+const char *queue_name(const struct plane *p); /* of its ClusterQueue: workers have another one */
 /* The plane that the MultiKueueCluster leads to; NULL: none. */
 struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
 /* Makes or removes the alias as s->alias says, on a manager's plane. */

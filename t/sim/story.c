@@ -175,9 +175,11 @@ size_t story_count_retries(const struct sim *s)
 void story_hold_queue(struct sim *s, size_t plane, bool on)
 {
 	arena_clear(&s->arena);
-	(void)plane_merge(&s->plane[plane], KUEUE "clusterqueues/cq",
-			  on ? STR("{\"spec\":{\"stopPolicy\":\"Hold\"}}")
-			     : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
+	(void)plane_merge(
+		&s->plane[plane],
+		arena_printf(&s->arena, KUEUE "clusterqueues/%s", queue_name(&s->plane[plane])).p,
+		on ? STR("{\"spec\":{\"stopPolicy\":\"Hold\"}}")
+		   : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
 }
 
 void story_cut_off(struct sim *s, size_t plane, bool on)

@@ -93,9 +93,10 @@ void upkeep(struct sim *s)
 
 		p->shape = w.shape[i];
 		p->rewrite = w.rewrite[i];
-		(void)plane_merge(p, KUEUE "clusterqueues/cq",
-				  w.hold[i] ? STR("{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}")
-					    : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
+		(void)plane_merge(
+			p, arena_printf(&s->arena, KUEUE "clusterqueues/%s", queue_name(p)).p,
+			w.hold[i] ? STR("{\"spec\":{\"stopPolicy\":\"HoldAndDrain\"}}")
+				  : STR("{\"spec\":{\"stopPolicy\":\"None\"}}"));
 	}
 	for (size_t i = 0; i < s->n_sites; i++) {
 		struct plane *p = &s->plane[s->site[i].home];

@@ -531,14 +531,18 @@ static void found_after_all(void)
 {
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
+	const char *log;
 	size_t writes;
 
 	w_take(w);
+	w->full = true;
 	rig(w, 1000000, OP_MERGE, 0, JOB, ERR_NOT_FOUND);
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":7}}");
 	w_later(w, 60000);
-	writes = w_times(w_take(w), "merge 0 Job j");
+	log = w_take(w);
+	writes = w_times(log, "merge 0 Job.batch ns/j");
 	ok(writes > 3 && writes < 40, "it is tried again, ever more seldom");
+	ok(strstr(log, "WriteRefused") != NULL, "an Event says what is refused");
 	w->rig.times = 0;
 	w_later(w, 60000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "7",

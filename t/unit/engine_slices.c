@@ -265,6 +265,115 @@ static void is_deactivated(void)
 	w_free(w);
 }
 
+/* A slice of four pods waits on w2, where the job runs with two; 'timeout': placementTimeout. */
+static struct world *waits(struct object **new, int64_t timeout)
+{
+	struct object *old;
+	struct world *w = grown(&old, new);
+
+	if (timeout > 0) {
+		w->placement_timeout = timeout;
+		w_restart(w);
+	}
+	finish(w, old, "WorkloadSliceReplaced");
+	w_settle(w);
+	quota_at(w, *new, "w2");
+	w_settle(w);
+	w_take(w);
+	return w;
+}
+
+static void running_one_is_evicted(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 0);
+
+	clone_condition(w, 2, old_name, "Evicted", "Preempted", false);
+	w_later(w, 1000);
+	is_str(check_state(w, new), "Retry",
+	       "the worker evicts the slice that runs: so it is told");
+	is_str(check_message(w, new),
+	       "Workload evicted on worker cluster: \"w2\", resetting for re-admission. "
+	       "Previously: \"Pending\"",
+	       "... as without slices");
+	evict(w, new, "x");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":0}}");
+	w_later(w, 1000);
+	release_quota(w, new);
+	w_settle(w);
+	give_quota(w, new);
+	w_later(w, 60 * 1000);
+	ok(clone_of(w, 1, new_name) && !w_find(w, 2, JOB, "ns", "j"),
+	   "... and others get their turn, when nothing of it is left there");
+	w_free(w);
+}
+
+static void running_one_is_gone(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 0);
+
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, old_name));
+	w_later(w, 1000);
+	is_str(check_state(w, new), "Retry", "the job is deleted there while the slice waits");
+	is_str(check_message(w, new), "Admitting remote no longer exists, Previously: \"Pending\"",
+	       "... which is told");
+	w_free(w);
+}
+
+static void kind_is_gone(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 0);
+
+	w_event(w, EV_UNSERVED, 2, JOB)->ev.code = ERR_NOT_FOUND;
+	w_later(w, 800 * 1000);
+	is_str(check_state(w, new), "Pending", "its kind is not served there any more: it waits");
+	w_later(w, 200 * 1000);
+	is_str(check_state(w, new), "Retry", "... as long as for a job without slices");
+	w_free(w);
+}
+
+static void ends_as_it_was(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 600 * 1000);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 2, old_name, "Finished", "Succeeded", true);
+	w_later(w, 1000);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 3600 * 1000);
+	is_str(check_state(w, new), "Pending", "a job that ended at its size does not run again");
+	w_free(w);
+}
+
+static void finds_no_room(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 600 * 1000);
+
+	w_apply(w, clone_of(w, 2, new_name),
+		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
+		"\"Pending\",\"message\":\"no room\"}]}");
+	w_tell(w, clone_of(w, 2, new_name), EV_OBSERVED, VIA_WATCH);
+	w_later(w, 60 * 1000);
+	is_str(check_message(w, new),
+	       "Not admitted yet by the worker where its job runs: w2: has no quota: no room",
+	       "a slice that waits says for what");
+	is_str(check_state(w, new), "Pending", "... and waits");
+	w_later(w, 600 * 1000);
+	is_str(check_state(w, new), "Retry", "placementTimeout counts for it, too");
+	ok(strstr(check_message(w, new), "No worker admitted it within 10m") != NULL,
+	   "... which the check says");
+	w_free(w);
+}
+
 int main(void)
 {
 	grows("WorkloadSliceReplaced");
@@ -276,5 +385,10 @@ int main(void)
 	cluster_lost();
 	name_is_taken();
 	is_deactivated();
+	running_one_is_evicted();
+	running_one_is_gone();
+	kind_is_gone();
+	ends_as_it_was();
+	finds_no_room();
 	return done_testing();
 }

@@ -41,11 +41,13 @@ static void what_stays(void)
 {
 	const char *const set =
 		"[{\"name\":\"main\",\"count\":2,\"template\":{\"metadata\":{\"labels\":{"
-		"\"job-name\":\"j\",\"kueue.x-k8s.io/podset\":\"mine\"}},\"spec\":{\"containers\":"
+		"\"job-name\":\"j\",\"team\":\"red\",\"kueue.x-k8s.io/"
+		"podset\":\"main\"}},\"spec\":{\"containers\":"
 		"[],\"nodeSelector\":{\"zone\":\"z\"},\"tolerations\":[{\"key\":\"a\",\"effect\":"
 		"\"NoExecute\",\"tolerationSeconds\":5}]}}}]";
 	const char *const started =
-		"{\"spec\":{\"suspend\":false,\"template\":{\"metadata\":{\"labels\":{" MARKS
+		"{\"spec\":{\"suspend\":false,\"template\":{\"metadata\":{\"labels\":{\"team\":"
+		"\"red\"," MARKS
 		"}},\"spec\":{\"containers\":[],\"nodeSelector\":{\"zone\":\"z\",\"pool\":\"p\"},"
 		"\"tolerations\":[{\"key\":\"a\",\"operator\":\"\",\"value\":\"\",\"effect\":"
 		"\"NoExecute\",\"tolerationSeconds\":5},{\"key\":\"a\",\"effect\":\"NoExecute\","
@@ -57,9 +59,8 @@ static void what_stays(void)
 		"[{\"key\":\"a\",\"operator\":\"\",\"value\":\"\",\"effect\":\"NoExecute\","
 		"\"tolerationSeconds\":5}]",
 		"so does the user's toleration, however it is written");
-	copy_is(set, started, "/spec/template/metadata/labels",
-		"{\"kueue.x-k8s.io/podset\":\"main\"}",
-		"a label that the pod set has is the user's");
+	copy_is(set, started, "/spec/template/metadata/labels", "{\"team\":\"red\"}",
+		"the user's labels stay; Kueue's go, even if its pod set was made of them");
 	copy_is(set, started, "/spec/suspend", "true", "the copy waits for the worker's Kueue");
 }
 
@@ -69,11 +70,15 @@ static void suspended(void)
 				"\"containers\":[]}}}]";
 	const char *const edited = "{\"spec\":{\"template\":{\"spec\":{\"containers\":[],"
 				   "\"nodeSelector\":{\"zone\":\"z\"}}}}}";
+	const char *const left = "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{" MARKS
+				 "}},\"spec\":{\"containers\":[]}}}}";
 	const char *const stopping =
 		"{\"metadata\":{\"annotations\":{\"kueue.x-k8s.io/stopping\":\"true\"}},\"spec\":{"
 		"\"template\":{\"metadata\":{\"labels\":{" MARKS
 		"}},\"spec\":{\"containers\":[]}}}}";
 
+	copy_is(set, left, "/spec/template/metadata/labels", "",
+		"what a start left in a job that waits again does not");
 	copy_is(set, edited, SPEC "/nodeSelector", "{\"zone\":\"z\"}",
 		"what a user changes while the job waits goes along");
 	copy_is(set, stopping, "/spec/template/metadata/labels", "",

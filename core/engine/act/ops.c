@@ -387,6 +387,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		record_gone(&e->store, r, 0, r->epoch, e->now);
 	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {
 		r->missed = true;
+		refusal_saw(e, r, f->rule, ev, false);
 		settle(e, r, 0);
 	} else if (ev->code == ERR_FENCED) {
 		r->retry_at = e->now + FENCED_MS;

@@ -306,6 +306,20 @@ void message_won(struct pass *p, const struct clone *k)
 	(void)write(p, sum, R_WAITING);
 }
 
+void message_growing(struct pass *p, struct clone *k)
+{
+	struct why_cluster w;
+
+	if (is_long(p, WAITS_RACE)) {
+		why_cluster(p, k, &w);
+		(void)write(p,
+			    arena_printf(p->e->out->arena,
+					 PREFIX " by the worker where its job runs: %s: %.*s",
+					 k->c->name, STR_ARG(str_cut(w.words, SUM_MAX))),
+			    R_WAITING);
+	}
+}
+
 void message_held(struct pass *p)
 {
 	struct why_whole whole;

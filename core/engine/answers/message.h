@@ -15,6 +15,8 @@ enum { MESSAGE_AFTER_MS = 30 * 1000, MESSAGE_WRITES_MAX = 12 };
 
 /* Brings the message up to date, when its time has come. For a pass whose race goes on. */
 void message_explain(struct pass *p);
+/* The same for a slice that waits on the cluster of 'k', where its job runs. */
+void message_growing(struct pass *p, struct clone *k);
 /* The same for a pass that asks no worker, because of another check, a plugin, a missing object. */
 void message_held(struct pass *p);
 /*

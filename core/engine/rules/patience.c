@@ -8,6 +8,7 @@
 #include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/lost.h"
+#include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/vacancy.h"
 #include "core/engine/rules/verdict.h"
@@ -107,7 +108,7 @@ static bool is_waiting(const struct pass *p)
 {
 	return p->checked && p->job && facts_is(p->f, F_QUOTA | F_ACTIVE) &&
 	       !(p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING)) &&
-	       p->state == CHECK_PENDING && p->f->s[S_CLUSTER].n == 0;
+	       p->state == CHECK_PENDING && (p->f->s[S_CLUSTER].n == 0 || slices_waits(p));
 }
 
 int64_t patience_deadline(struct pass *p)

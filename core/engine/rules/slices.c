@@ -68,6 +68,28 @@ bool slices_waits(const struct pass *p)
 	return inplace_is_elastic(p) && p->f->s[S_SLICE_OF].n > 0 && p->state == CHECK_PENDING;
 }
 
+struct record *slices_running(const struct pass *p, const struct clone *k, const struct record *job)
+{
+	return store_get(k->c->tables[KIND_WORKLOAD], p->w->ns, job->facts->s[S_PREBUILT]);
+}
+
+void slices_pass_on(struct pass *p)
+{
+	bool news = false;
+
+	for (CLONES_EACH(k, p)) {
+		news |= clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED);
+	}
+	if (!news || !p->w->owner) {
+		return;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		if (w != p->w) {
+			queue_add(&p->e->queue, &w->item);
+		}
+	}
+}
+
 void slices_wait(struct pass *p, struct clone *k)
 {
 	struct record *remote;

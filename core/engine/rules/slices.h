@@ -23,5 +23,10 @@ bool slices_is_inherited(const struct pass *p);
 bool slices_waits(const struct pass *p);
 /* Brings that slice's clone up to date, and copies the job's status meanwhile. */
 void slices_wait(struct pass *p, struct clone *k);
+/* The clone as which 'job' runs there until that slice is admitted; NULL: it is not there. */
+struct record *slices_running(const struct pass *p, const struct clone *k,
+			      const struct record *job);
+/* For a Workload that was replaced: its clone was evicted, and the slice that waits must know. */
+void slices_pass_on(struct pass *p);
 
 #endif

@@ -95,7 +95,7 @@ static const struct json *pod_set_of(const struct json *pod_sets, const struct s
 	return found;
 }
 
-/* Removes members that 'had' lacks; where the pod set is not known, the marks. */
+/* Removes marks, and members that 'had' lacks, where the pod set is known. */
 static void restore_map(struct arena *a, struct json *in, const char *member,
 			const struct json *set, const struct json *had)
 {
@@ -104,7 +104,7 @@ static void restore_map(struct arena *a, struct json *in, const char *member,
 	bool changed = false;
 
 	while (json_type(map) == JSON_OBJ && json_next(&it)) {
-		if (set ? !json_getn(had, it.key) : is_mark(it.key)) {
+		if (is_mark(it.key) || (set && !json_getn(had, it.key))) {
 			json_set(a, map, it.key, NULL);
 			changed = true;
 		}
@@ -214,37 +214,44 @@ static void restore_below(struct arena *a, struct json *v, const struct json *po
 	}
 }
 
-/*
- * Kueue starts a job by its own fields, except where it starts the pods that a controller makes of
- * it. A job that it is about to stop is suspended first and restored later.
- */
+/* A job that Kueue is about to stop is suspended first and restored later. */
 static bool is_started(struct pass *p)
 {
-	const mk_adapter *d = plug_adapter(p->e->o.plug, p->adapter)->d;
-	const struct json *notes = json_at(pass_job(p), "/metadata/annotations");
+	const struct json *notes;
 
-	if (d->group_key || d->replicas || (d->flags & MK_STATUS_NONE)) {
-		return false;
+	if (!facts_is(p->job->facts, F_SUSPENDED)) {
+		return true;
 	}
-	return !facts_is(p->job->facts, F_SUSPENDED) ||
-	       str_is(json_str(json_get(notes, NAME_STOPPING)), "true");
+	notes = json_at(pass_job(p), "/metadata/annotations");
+	return str_is(json_str(json_get(notes, NAME_STOPPING)), "true");
 }
 
+/*
+ * Kueue starts a job by its own fields, except where it starts the pods that a controller makes of
+ * it. When the Workload of a started job was deleted, Kueue does not restore the job, and makes the
+ * next Workload of it as it is: the marks go even if the job is suspended and its pod sets have
+ * them.
+ */
 bool submitted_restore(struct pass *p, struct json *draft)
 {
 	struct arena *a = p->e->out->arena;
-	const struct json *workload;
+	const struct plug_adapter *ad = plug_adapter(p->e->o.plug, p->adapter);
+	const struct json *workload = NULL;
+	bool started;
 
-	if (!is_started(p)) {
+	if (ad->d->group_key || ad->d->replicas || (ad->d->flags & MK_STATUS_NONE)) {
 		return true;
 	}
-	workload = pass_workload(p);
-	if (!workload) {
+	started = is_started(p);
+	workload = started ? pass_workload(p) : NULL;
+	if (started && !workload) {
 		return false;
 	}
 	restore_below(a, json_get(draft, "spec"), json_at(workload, "/spec/podSets"), NULL);
-	(void)json_put(a, draft, "/metadata/annotations/kueue.x-k8s.io~1stopping", NULL);
-	plug_suspend(plug_adapter(p->e->o.plug, p->adapter), draft, a);
+	if (started) {
+		(void)json_put(a, draft, "/metadata/annotations/kueue.x-k8s.io~1stopping", NULL);
+		plug_suspend(ad, draft, a);
+	}
 	if (arena_failed(a)) {
 		say_no_memory(p->e);
 		return false;

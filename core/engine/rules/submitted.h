@@ -12,8 +12,9 @@
 /*
  * Takes back from 'draft', a copy of the local job that is to be created, what the start of the
  * local job added: labels, annotations, node selectors, tolerations and scheduling gates that the
- * Workload's pod sets do not have, and suspension. A job that is not started is left alone. False:
- * the Workload's text is missing and a get is sent, or out of memory.
+ * Workload's pod sets do not have, and suspension. Of a job that is not started only the labels and
+ * annotations of Kueue's own go. False: the Workload's text is missing and a get is sent, or out of
+ * memory.
  */
 bool submitted_restore(struct pass *p, struct json *draft);
 

@@ -16,6 +16,7 @@
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/patience.h"
 #include "core/engine/rules/priority.h"
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/refusal.h"
@@ -533,6 +534,56 @@ static bool may_be_admitted(const struct clone *k)
 	return clone_is(k, F_ACTIVE) && !clone_is(k, F_ADMITTED) && !clone_is(k, F_FINISHED);
 }
 
+/*
+ * A slice waits where its job runs at the size before: has that run ended, or come to nothing? Its
+ * end is told with the status; what else befalls it counts as without slices.
+ */
+static bool run_is_over(struct pass *p, struct clone *k)
+{
+	struct record *job = twin_record(p, k);
+	enum twin twin = twin_of_job(p, job);
+	struct clone running = *k;
+
+	if (!p->job || facts_is(p->job->facts, F_ENDED)) {
+		return true;
+	}
+	if (twin == TWIN_UNKNOWN) {
+		pass_ask(p, job);
+		return false;
+	}
+	if (twin == TWIN_ABSENT) {
+		if (!twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object)) {
+			return false;
+		}
+		rest_copy_gone(p, k, "job", false);
+		return true;
+	}
+	if (!twin_is_ours(twin) || facts_is(job->facts, F_ENDED)) {
+		return twin_is_ours(twin);
+	}
+	running.r = slices_running(p, k, job);
+	if (!clone_is(&running, F_EVICTED) || clone_is(&running, F_FINISHED)) {
+		return false;
+	}
+	evicted(p, &running);
+	return true;
+}
+
+static void slice_waits(struct pass *p, struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
+
+	if (!wc) {
+		return;
+	}
+	slices_wait(p, k);
+	if (!watches_ready(p->e, k->c, p->kind)) {
+		kind_lost(p, k, wc);
+	} else if (!run_is_over(p, k) && !patience_ends(p)) {
+		message_growing(p, k);
+	}
+}
+
 void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
@@ -556,7 +607,7 @@ void won_pass(struct pass *p)
 	} else if (p->authority == AUTHORITY_FULL && cordon_drains(p, k)) {
 		return;
 	} else if (slices_waits(p) && may_be_admitted(k)) {
-		slices_wait(p, k);
+		slice_waits(p, k);
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
 	} else if (k->twin == TWIN_FORMER) {

@@ -302,6 +302,7 @@ static void with_local(struct pass *p)
 		release(p, R_DELETED);
 	} else if (facts_is(p->f, F_FINISHED)) {
 		if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
+			slices_pass_on(p);
 			return;
 		}
 		clean_up(p, R_RELEASE);
