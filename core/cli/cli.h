@@ -165,4 +165,17 @@ bool cli_get_format(struct cli *c, const struct cli_args *args, enum cli_format 
 bool cli_get_number(struct cli *c, const struct cli_args *args, const char *name, int64_t least,
 		    int64_t otherwise, int64_t *ret);
 
+/*
+ * For a command that deletes or overwrites, behind what it showed of that: asks `question [y/N]`
+ * where standard input is a terminal. CLI_OK: yes, or --yes was given; else it was said why nothing
+ * is done.
+ */
+enum cli_exit cli_confirm(struct cli *c, const struct cli_args *args, const char *command,
+			  const char *question);
+/* Its option; an initialiser of struct cli_option. */
+#define CLI_YES                                               \
+	{                                                     \
+		0, "yes", NULL, false, "do it without asking" \
+	}
+
 #endif

@@ -133,7 +133,7 @@ worker rotate west --context east
 [ $? = 1 ] && says '^error: context east is another cluster than multikueuecluster/west, which leads to https://west.example:6443;'
 ok $? "the context of another worker"
 worker rotate nothing --context west
-[ $? = 1 ] && says '^error: no multikueuecluster "nothing" on manager;'
+[ $? = 1 ] && says '^error: no multikueuecluster "nothing" on manager, and nothing was changed; expected one of: west$'
 ok $? "a name that does not exist"
 change mgr '.["secret/copy"] = (.["secret/west"] | .metadata.name = "copy")'
 worker rotate west
@@ -176,13 +176,16 @@ clone() { # NAME MANAGER
 	change west '.["workload/'"$1"'"] = {kind: "Workload", metadata: {name: "'"$1"'",
 		labels: {"kueue.x-k8s.io/multikueue-origin": "multikueue"}, annotations: {"multikueued.io/manager-id": "'"$2"'"}}}'
 }
+remove() { # ARGUMENTS...: by one who has said yes
+	worker remove "$@" --yes
+}
 two() { # anew, with another worker in the config
 	planes
 	change mgr '.["multikueueconfig/workers"].spec.clusters += ["east"]'
 }
 planes
 before
-worker remove west
+remove west
 [ $? = 1 ] && says '^error: multikueueconfig/workers names west alone, and a config needs a cluster;'
 ok $? "the only cluster of a config"
 same mgr west
@@ -191,7 +194,7 @@ two
 runs a False
 runs b True
 before
-worker remove west
+remove west
 [ $? = 1 ] && says '^error: 1 Workload runs on west; expected none: `kubectl multikueue drain west --evict` queues it again'
 ok $? "a worker where a job runs"
 same mgr west
@@ -203,7 +206,11 @@ runs b True
 before
 worker remove west --dry-run
 is $? 0 "a dry run"
-is "$(cat "$dir/said")" "manager: multikueuecluster/west cordoned (dry run)
+is "$(cat "$dir/said")" "multikueuecluster/west leads to https://west.example:6443, which is the cluster of context west
+  MultiKueueConfigs that name it: workers
+  other MultiKueueClusters that lead there: none
+  Workloads there: 1 of this manager, 0 of others
+manager: multikueuecluster/west cordoned (dry run)
 manager: multikueueconfig/workers without west (dry run)
 manager: multikueuecluster \"west\" deleted (dry run)
 west: secret \"$ONE\" deleted (dry run)
@@ -214,63 +221,63 @@ manager: secret \"west\" deleted (dry run)" "... says what would be done"
 same mgr west
 ok $? "... and does not do it"
 : >"$dir/log"
-worker remove west
+remove west
 is $? 0 "a worker is removed"
 is "$(held mgr), $(held west)" "multikueueconfig/workers workload/b, " "... with all that was made for it"
 is "$(jq -c '.["multikueueconfig/workers"].spec.clusters' "$dir/mgr.json")" '["east"]' "... from its config"
 is "$(grep -e ' annotate ' -e ' apply ' -e ' delete ' "$dir/log" | grep -v dry-run | sed 's/--[^ ]* *//g' | cut -d' ' -f1-4 | tr '\n' ',')" \
 	"mgr annotate multikueuecluster/west multikueued.io/cordon=Cordon,mgr apply ,mgr delete multikueuecluster west,west delete secret $ONE,west delete clusterrolebinding multikueued-worker,west delete clusterrole multikueued-worker,west delete serviceaccount multikueued,mgr delete secret west," \
 	"... in this order"
-worker remove west
-[ $? = 0 ] && says '^nothing of multikueuecluster/west is there$'
+remove west
+[ $? = 1 ] && says '^error: no multikueuecluster "west" on manager, and nothing was changed; it has none$'
 ok $? "the same again finds nothing"
 
 two
 clone a $MGR
 touch "$dir/stuck"
-worker remove west --timeout 1
+remove west --timeout 1
 [ $? = 1 ] && says '^error: after 1 s 1 Workload of this manager is left on west; multikueuecluster/west stays, cordoned:'
 ok $? "a worker that does not get empty"
 is "$(tokens) $(jq -c '.["multikueueconfig/workers"].spec.clusters' "$dir/mgr.json")" "$ONE [\"west\",\"east\"]" "... stays connected"
 rm "$dir/stuck"
-worker remove west
+remove west
 is "$? $(held west)" "0 " "... until it is"
 
 two
 change west '.["secret/theirs"] = (.["secret/'"$ONE"'"] | .metadata.name = "theirs" | del(.metadata.labels))'
-worker remove west
+remove west
 [ $? = 0 ] && says 'serviceaccount "multikueued" stays: another manager has the token of secret/theirs$'
 ok $? "the account of two managers stays"
 is "$(held west)" "clusterrole/multikueued-worker clusterrolebinding/multikueued-worker secret/theirs serviceaccount/multikueued" "... our token does not"
 two
 clone x 44444444-dddd
-worker remove west
+remove west
 [ $? = 0 ] && says 'serviceaccount "multikueued" stays: 1 Workload there is of another manager$'
 ok $? "so does that of a manager that made Workloads"
 two
 change west '.["clusterrole/multikueued-worker"].metadata.managedFields += [{manager: "argocd", fieldsV1: {"f:rules": {}}}]'
-worker remove west
+remove west
 [ $? = 0 ] && says 'serviceaccount "multikueued" stays: argocd wrote its rights, too, perhaps for another manager$'
 ok $? "so does one whose rights another client wrote"
 two
-worker remove west --keep-account
+remove west --keep-account
 [ $? = 0 ] && [ "$(held west)" = "clusterrole/multikueued-worker clusterrolebinding/multikueued-worker serviceaccount/multikueued" ]
 ok $? "--keep-account"
 
 # Whichever write fails, with all behind it: another run ends the work.
 two
 : >"$dir/log"
-worker remove west
+remove west
 grep -n -e ' annotate ' -e ' apply ' -e ' delete ' "$dir/log" | grep -v dry-run | cut -d: -f1 >"$dir/writes"
 bad=
 while read -r i; do
 	two
 	echo $((i - 1)) >"$dir/from"
-	worker remove west --timeout 1
+	remove west --timeout 1
 	[ $? = 3 ] || bad="$bad $i:first"
 	jq -e 'has("multikueuecluster/west")' "$dir/mgr.json" >/dev/null && [ "$(tokens)" != $ONE ] && bad="$bad $i:token"
 	rm "$dir/from"
-	worker remove west || bad="$bad $i:again"
+	remove west || bad="$bad $i:again"
 	[ "$(held mgr),$(held west)" = "multikueueconfig/workers," ] || bad="$bad $i:left"
 done <"$dir/writes"
 is "$bad" "" "$(grep -c . "$dir/writes") writes: whichever fails, the next run ends it"
@@ -278,27 +285,107 @@ is "$bad" "" "$(grep -c . "$dir/writes") writes: whichever fails, the next run e
 two
 echo multikueueconfig/workers >"$dir/conflict"
 before
-worker remove west
+remove west
 [ $? = 3 ] && says 'conflict with "other"' && same mgr west
 ok $? "a config that another writer has: nothing is changed"
-worker remove west --force-conflicts
+remove west --force-conflicts
 is "$? $(held west)" "0 " "... without --force-conflicts"
 two
 before
-worker remove west --context east
+remove west --context east
 [ $? = 1 ] && says '^error: context east is another cluster' && same mgr west
 ok $? "the context of another worker"
-worker remove wset --context west
-[ $? = 0 ] && says '^nothing of multikueuecluster/wset is there$' && same mgr west
-ok $? "a name that does not exist takes nothing away from the worker"
+for flaw in none label; do
+	[ $flaw = none ] || change mgr 'del(.["secret/west"].metadata.labels)'
+	before
+	: >"$dir/log"
+	for words in "--context west" "--context west --dry-run" --manager-only; do
+		remove wset $words
+		[ $? = 1 ] && says '^error: no multikueuecluster "wset" on manager, and nothing was changed; expected one of: west$' &&
+			same mgr west && ! grep -q -e ' annotate ' -e ' apply ' -e ' delete ' "$dir/log"
+		ok $? "a name that does not exist, with $words: nothing is touched (flaw of the Secret: $flaw)"
+	done
+done
+change mgr '.["secret/wset"] = {kind: "Secret", type: "Opaque", metadata: {name: "wset"}, data: {}}'
+before
+remove wset --context west
+[ $? = 1 ] && says '^error: no multikueuecluster "wset"' && same mgr west
+ok $? "... nor where an unrelated Secret has it"
+
+# A second name whose Secret is known, of a worker whose own Secret lost its label.
+two
+change mgr '.["multikueuecluster/alias"] = (.["multikueuecluster/west"] | .metadata.name = "alias"
+		| .spec.clusterSource.kubeConfig.location = "alias") |
+	.["secret/alias"] = (.["secret/west"] | .metadata.name = "alias") | del(.["secret/west"].metadata.labels) |
+	.["multikueuecluster/profile"] = {kind: "MultiKueueCluster", metadata: {name: "profile"},
+		spec: {clusterSource: {clusterProfileRef: {name: "p"}}}}'
+runs a False
+before
+for sign in token server; do
+	[ $sign = token ] || change mgr '.["secret/west"].data.kubeconfig |= (@base64d | sub("token-of-"; "another-") | @base64)'
+	remove alias --context west --dry-run
+	[ $? = 0 ] && says '^  other MultiKueueClusters that lead there: west$' &&
+		says '^  MultiKueueClusters that may lead anywhere: profile$' &&
+		says '^  Workloads that run there by those other names: 1$' &&
+		says 'its token stays: multikueuecluster/west leads there, too$' && ! says '^west: .* deleted'
+	ok $? "the account of another name stays, which only the $sign tells"
+done
+remove alias --context west
+is "$? $(held west | tr ' ' '\n' | grep -c -e account -e role -e "$ONE")" "0 4" "... also without --dry-run"
+
+# Asked before anything is changed.
+two
+before
+worker remove west </dev/null
+[ $? = 2 ] && says '^multikueuecluster/west leads to https://west.example:6443' && same mgr west &&
+	says '^error: .*standard input is no terminal, .* nothing was changed; expected --yes'
+ok $? "without a terminal and --yes: shown, and nothing is done"
+asked() { # ANSWER COMMAND...
+	PLANES=$dir PATH="$dir/bin:$PATH" t/cli/on_terminal "$1" "$bin" worker "$2" west >"$dir/said" 2>&1
+}
+for answer in n "" yesterday; do
+	asked "$answer" remove
+	[ $? = 1 ] && says 'Remove it? \[y/N\]' && says 'Nothing was changed.$' && same mgr west
+	ok $? "asked on a terminal, the answer \"$answer\" changes nothing"
+done
+asked y remove
+[ $? = 0 ] && says '^west: serviceaccount "multikueued" deleted' && says 'multikueuecluster/west is removed$'
+ok $? "... and y removes it"
+
+# --- add over what is there -----------------------------------------------------------------------
+planes
+worker add west --config workers
+[ $? = 0 ] && ! says overwritten
+ok $? "adding a worker again asks nothing"
+change mgr 'del(.["secret/west"].metadata.labels)'
+worker add west --force-conflicts
+[ $? = 0 ] && ! says overwritten
+ok $? "nor does a Secret without a label that leads to the same server"
+change mgr 'del(.["secret/west"].metadata.labels) | .["secret/west"].data.kubeconfig |= (@base64d | sub("west.example"; "other.example") | @base64)'
+worker remove nothing # the daemon looks
+before
+worker add west --force-conflicts </dev/null
+[ $? = 2 ] && says '^secret/west was not made by .* does not lead to https://west.example:6443; its kubeconfig would be overwritten$' &&
+	same mgr west
+ok $? "one that leads elsewhere is not overwritten without a word"
+asked n add
+[ $? = 1 ] && says 'Go on? \[y/N\]' && same mgr west
+ok $? "... nor against an answer"
+change mgr '.["multikueuecluster/west"].spec.clusterSource.kubeConfig.location = "theirs"'
+worker add west --force-conflicts --yes
+[ $? = 0 ] && says '^multikueuecluster/west has its kubeconfig in secret/theirs; it would be led to secret/west$' &&
+	[ "$(token)" = "$ONE" ]
+ok $? "... --yes does it"
+two
+before
 change mgr '.["multikueuecluster/alias"] = (.["multikueuecluster/west"] | .metadata.name = "alias")'
-worker remove alias --context west
+remove alias --context west
 [ $? = 0 ] && says 'secret "west" stays: another MultiKueueCluster names it$' && same mgr west
 ok $? "a second name of a worker goes alone"
 rm "$dir/west.json"
-worker remove west
+remove west
 [ $? = 3 ] && says 'For a worker that is gone for good: --manager-only'
 ok $? "a worker that does not answer"
-worker remove west --manager-only
+remove west --manager-only
 is "$? $(held mgr)" "0 multikueueconfig/workers" "... can be removed all the same"
 done_testing

@@ -316,7 +316,7 @@ like closed 's|server: .*|server: https://127.0.0.1:1|'
 like twin 's|nothing||'
 cluster self "$dir/clusters/mgr-token.kubeconfig"
 look
-finds SecretMissing lost MultiKueueCluster/lost "no Secret lost in namespace kueue-system.*create secret generic lost"
+finds SecretMissing lost MultiKueueCluster/lost "no Secret lost in namespace kueue-system.*create secret generic lost .*| kubectl apply --server-side"
 finds SecretKeyMissing keyless MultiKueueCluster/keyless "has the keys: config"
 finds KubeconfigUnusable insecure MultiKueueCluster/insecure "insecure TLS verification is not allowed"
 finds KubeconfigAnonymous anonymous MultiKueueCluster/anonymous "no credentials"

@@ -12,20 +12,19 @@ static mk_str location(const struct doctor_worker *w)
 	return json_str_at(w->object, "/spec/clusterSource/kubeConfig/location");
 }
 
+/*
+ * Applied, not created: what is there keeps its labels, by which `worker rotate` and `worker
+ * remove` know where the Secret leads.
+ */
 static mk_str new_secret(struct doctor *d, const struct doctor_worker *w)
 {
-	return doctor_text(d,
-			   "kubectl -n %.*s create secret generic %.*s "
-			   "--from-file=kubeconfig=FILE",
-			   STR_ARG(d->ns), STR_ARG(location(w)));
-}
-
-static mk_str other_secret(struct doctor *d)
-{
-	return doctor_text(d,
-			   "put a new kubeconfig into the worker's Secret in namespace %.*s, key "
-			   "kubeconfig",
-			   STR_ARG(d->ns));
+	return doctor_text(
+		d,
+		"kubectl -n %.*s create secret generic %.*s "
+		"--from-file=kubeconfig=FILE --dry-run=client -o yaml | kubectl apply "
+		"--server-side --force-conflicts -f -; one of `kubectl multikueue worker "
+		"add CONTEXT --name %.*s`: the same command again",
+		STR_ARG(d->ns), STR_ARG(location(w)), STR_ARG(w->name));
 }
 
 static void secret_missing(struct doctor *d, rule *r, struct doctor_worker *w)
@@ -66,7 +65,7 @@ static void unusable(struct doctor *d, rule *r, struct doctor_worker *w)
 					 STR_ARG(w->kubeconfig_error)),
 			     STR("https, a CA and credentials inline; no files, programs or "
 				 "proxies"),
-			     other_secret(d));
+			     new_secret(d, w));
 	}
 }
 
@@ -75,7 +74,8 @@ static void anonymous(struct doctor *d, rule *r, struct doctor_worker *w)
 	if (w->has_endpoint && w->endpoint.token.n == 0 && w->endpoint.cert_pem.n == 0) {
 		doctor_found(d, r, w, doctor_object_of(d, w),
 			     STR("the kubeconfig has no credentials for its current context"),
-			     STR("a token, or a client certificate with its key"), other_secret(d));
+			     STR("a token, or a client certificate with its key"),
+			     new_secret(d, w));
 	}
 }
 
@@ -121,7 +121,7 @@ static void tell_end(struct doctor *d, rule *r, struct doctor_worker *w, const c
 				 STR_ARG(time_rfc3339(&w->a, end_ms))),
 		     doctor_text(d, "one that is valid for %lld days more",
 				 (long long)(d->soon_ms / 86400000)),
-		     other_secret(d));
+		     new_secret(d, w));
 }
 
 static void client_certificate(struct doctor *d, rule *r, struct doctor_worker *w, bool over)

@@ -141,11 +141,50 @@ static enum cli_exit judge_present(const struct add *t)
 	return CLI_OK;
 }
 
+/*
+ * Would a Secret be overwritten that these commands did not make and that leads elsewhere, or a
+ * MultiKueueCluster be led to another Secret? Then that has to be said, and wanted.
+ */
+static enum cli_exit judge_overwritten(const struct add *t, const struct cli_args *args)
+{
+	struct buf *out = &t->s.c->out;
+	struct json *secret = plane_get(&t->s.manager, "secret", t->s.name.p, t->s.ns);
+	const struct json *labels = json_at(secret, "/metadata/labels");
+	struct steps_held held;
+	bool moves;
+
+	if (!secret || !steps_find(&t->s, &held)) {
+		return CLI_FAILED;
+	}
+	moves = json_len(held.cluster) > 0 && !str_eq(held.location, t->s.name);
+	if (moves) {
+		buf_printf(out,
+			   "multikueuecluster/%.*s has its kubeconfig in %s%.*s; it would be led "
+			   "to secret/%.*s\n",
+			   STR_ARG(t->s.name), held.location.n > 0 ? "secret/" : "no Secret",
+			   STR_ARG(held.location), STR_ARG(t->s.name));
+	}
+	if (json_len(secret) > 0 && !json_get(labels, OBJECTS_WORKER_UID) &&
+	    !str_eq(objects_server(&t->s.c->a, secret), t->e.server)) {
+		buf_printf(out,
+			   "secret/%.*s was not made by `kubectl multikueue worker add` and does "
+			   "not lead to %.*s; its kubeconfig would be overwritten\n",
+			   STR_ARG(t->s.name), STR_ARG(t->e.server));
+	} else if (!moves) {
+		return CLI_OK;
+	}
+	return cli_get(args, "dry-run") ? CLI_OK : cli_confirm(t->s.c, args, NAME, "Go on?");
+}
+
 /* Which token, which config: what there is decides what is applied. */
-static enum cli_exit look(struct add *t)
+static enum cli_exit look(struct add *t, const struct cli_args *args)
 {
 	enum cli_exit rc = judge_present(t);
 	struct json *tokens;
+
+	if (rc == CLI_OK) {
+		rc = judge_overwritten(t, args);
+	}
 
 	if (rc != CLI_OK) {
 		return rc;
@@ -235,7 +274,7 @@ static enum cli_exit run(struct cli *c, const struct cli_args *args)
 	if (!find_endpoint(&t, args)) {
 		return CLI_NO;
 	}
-	rc = look(&t);
+	rc = look(&t, args);
 	if (rc != CLI_OK) {
 		return rc;
 	}
@@ -252,6 +291,7 @@ static const struct cli_option options[] = {
 	{0, "server", "URL", false,
 	 "the worker's API server as the manager reaches it (default: the context's)"},
 	{0, "dry-run", NULL, false, "print what would be applied, and apply nothing"},
+	CLI_YES,
 	STEPS_OPTIONS_APPLY,
 	STEPS_OPTIONS,
 	{.name = NULL}};
@@ -268,7 +308,9 @@ const struct cli_command worker_add = {
 		"MultiKueueCluster. Then\n"
 		"waits until it is Active. Running it again changes nothing. Fields that others "
 		"wrote stay theirs\n"
-		"without --force-conflicts.\n",
+		"without --force-conflicts. Before a Secret that leads elsewhere is overwritten, "
+		"it "
+		"asks.\n",
 	.examples = "  kubectl multikueue worker add west --config workers\n"
 		    "  kubectl multikueue worker add kind-west --name west --server "
 		    "https://10.0.0.7:6443\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `kubectl multikueue worker remove`: what `worker add` made, away again. */
 #include "core/api/names.h"
-#include "core/cli/worker/steps.h"
+#include "core/cli/worker/uses.h"
 #include "core/cli/worker/worker.h"
 
 #define NAME "kubectl multikueue worker remove"
@@ -14,11 +14,10 @@ struct removal {
 	struct steps s;
 	bool keeps_account, manager_only, is_dry;
 	struct steps_held held;
+	struct json *tokens;      /* of this manager on the worker, a List; NULL: not asked */
+	struct uses uses;         /* who else needs what would go */
 	struct json *configs;     /* those that name the cluster, without it */
-	bool is_shared;           /* another MultiKueueCluster leads to this worker */
-	bool is_secret_shared;    /* ... with the same Secret */
 	size_t n_ours, n_foreign; /* Workloads on the worker: ours, and those of other managers */
-	size_t n_done;            /* what was taken away */
 };
 
 /* --- what is there ---------------------------------------------------------------------------- */
@@ -31,28 +30,13 @@ static bool is_there(const struct removal *t)
 /* CLI_NO: jobs run there. */
 static enum cli_exit judge_jobs(const struct removal *t)
 {
-	struct cli *c = t->s.c;
-	mk_str path =
-		arena_printf(&c->a,
-			     "--output=jsonpath={range .items[?(@.status.clusterName==\"%.*s\""
-			     ")]}-{.status.conditions[?(@.type==\"Finished\")].status}{\"\\n\"}"
-			     "{end}",
-			     STR_ARG(t->s.name));
-	const char *words[] = {"get", "--all-namespaces", path.p, "workloads." NAME_GROUP, NULL};
 	size_t n = 0;
-	mk_str text, line;
 
-	if (!path.p) {
-		return cli_no_memory(c);
-	}
-	if (!plane_run(&t->s.manager, &text, words)) {
+	if (!uses_running(&t->s, t->s.name, &n)) {
 		return CLI_FAILED;
 	}
-	while (str_split(&text, '\n', &line)) {
-		n += line.n > 0 && !str_is(line, "-True");
-	}
 	if (n > 0) {
-		cli_error(c,
+		cli_error(t->s.c,
 			  "%zu Workload%s on %.*s; expected none: `kubectl multikueue drain %.*s "
 			  "--evict` queues %s again, without --evict it waits for the end",
 			  n, n == 1 ? " runs" : "s run", STR_ARG(t->s.name), STR_ARG(t->s.name),
@@ -87,46 +71,43 @@ static enum cli_exit judge_configs(struct removal *t)
 	return rc;
 }
 
-/* Who else needs the Secret, or the account's token on the worker? False: it failed. */
-static bool find_sharers(struct removal *t)
+/*
+ * Is there a cluster of that name, or the Secret that an interrupted run left of it? Any other name
+ * is a mistake, and what this manager has on the worker belongs to another name.
+ */
+static bool is_known(const struct removal *t)
 {
-	struct json *all = plane_get(&t->s.manager, "multikueueclusters", NULL, NULL);
-	struct json_iter it = json_iter(json_get(all, "items"));
+	const struct json *labels = json_at(t->held.secret, "/metadata/labels");
 
-	while (json_next(&it)) {
-		mk_str at = json_str_at(it.val, "/spec/clusterSource/kubeConfig/location");
-
-		if (!str_eq(json_str_at(it.val, "/metadata/name"), t->s.name) && at.n > 0 &&
-		    str_eq(at, t->held.location)) {
-			t->is_secret_shared = t->is_shared = true;
-		}
-	}
-	it = json_iter(json_get(t->held.secrets, "items"));
-	while (json_next(&it)) {
-		const struct json *meta = json_get(it.val, "metadata");
-		mk_str uid = json_str(json_get(json_get(meta, "labels"), OBJECTS_WORKER_UID));
-
-		t->is_shared |= uid.n > 0 && str_eq(uid, t->s.worker.uid) &&
-				!str_eq(json_str(json_get(meta, "name")), t->held.location);
-	}
-	return all != NULL;
+	return is_there(t) || json_get(labels, OBJECTS_WORKER_UID);
 }
 
 static enum cli_exit look(struct removal *t)
 {
 	enum cli_exit rc = CLI_OK;
 
-	if (!steps_find(&t->s, &t->held) || !find_sharers(t)) {
+	if (!steps_find(&t->s, &t->held)) {
 		return CLI_FAILED;
 	}
-	if (!t->manager_only && (is_there(t) || json_len(t->held.secret) > 0)) {
+	if (!is_known(t)) {
+		return steps_no_cluster(&t->s);
+	}
+	if (!t->manager_only) {
 		rc = steps_judge(&t->s, &t->held);
 		if (rc != CLI_OK) {
 			buf_printf(&t->s.c->err, "With --manager-only %s is left as it is.\n",
 				   t->s.worker.name);
+			return rc;
+		}
+		t->tokens = steps_tokens(&t->s);
+		if (!t->tokens) {
+			return CLI_FAILED;
 		}
 	}
-	if (rc == CLI_OK && is_there(t)) {
+	if (!uses_find(&t->s, &t->held, t->tokens, &t->uses)) {
+		return CLI_FAILED;
+	}
+	if (is_there(t)) {
 		rc = judge_jobs(t);
 	}
 	return rc == CLI_OK ? judge_configs(t) : rc;
@@ -188,7 +169,7 @@ static enum cli_exit empty(struct removal *t)
 	mk_str missing = STR("");
 	enum steps_end end;
 
-	if (t->manager_only || t->is_shared || !is_there(t)) {
+	if (t->manager_only || t->uses.is_shared || !is_there(t)) {
 		return CLI_OK;
 	}
 	end = steps_until(&t->s, look_at_clones, t, &missing);
@@ -231,7 +212,6 @@ static bool leave_configs(struct removal *t)
 {
 	struct json_iter it = json_iter(t->configs);
 
-	t->n_done += json_len(t->configs);
 	if (!t->is_dry) {
 		return json_len(t->configs) == 0 || plane_apply(&t->s.manager, t->configs);
 	}
@@ -246,7 +226,6 @@ static bool leave_configs(struct removal *t)
 static bool drop(struct removal *t, const struct plane *p, const char *what, mk_str name,
 		 const char *ns)
 {
-	t->n_done++;
 	if (!t->is_dry) {
 		return plane_delete(p, what, name, ns);
 	}
@@ -267,11 +246,11 @@ static bool drop_secret(struct removal *t)
 	if (json_len(t->held.secret) == 0) {
 		return true;
 	}
-	if (t->is_secret_shared || !json_get(labels, OBJECTS_WORKER_UID)) {
+	if (t->uses.is_secret_shared || !json_get(labels, OBJECTS_WORKER_UID)) {
 		buf_printf(&t->s.c->out, "%s: secret \"%.*s\" stays: %s\n", t->s.manager.name,
 			   STR_ARG(t->held.location),
-			   t->is_secret_shared ? "another MultiKueueCluster names it"
-					       : "it was not made by `worker add`");
+			   t->uses.is_secret_shared ? "another MultiKueueCluster names it"
+						    : "it was not made by `worker add`");
 		return true;
 	}
 	return drop(t, &t->s.manager, "secret", t->held.location, t->s.ns);
@@ -355,17 +334,15 @@ static bool drop_account(struct removal *t, const struct account *w)
 
 static bool drop_from_worker(struct removal *t)
 {
-	/* Does anything say that the account is this manager's? */
-	bool known = is_there(t) || json_len(t->held.secret) > 0;
 	struct account w;
 	struct json_iter it;
 
 	if (t->manager_only) {
 		return true;
 	}
-	if (t->is_shared) {
-		buf_printf(&t->s.c->out, "%s: its token stays: another MultiKueueCluster has it\n",
-			   t->s.worker.name);
+	if (t->uses.is_shared) {
+		buf_printf(&t->s.c->out, "%s: its token stays: %.*s\n", t->s.worker.name,
+			   STR_ARG(t->uses.why_shared));
 		return true;
 	}
 	if (!look_at_account(t, &w)) {
@@ -373,17 +350,62 @@ static bool drop_from_worker(struct removal *t)
 	}
 	it = json_iter(json_get(w.tokens, "items"));
 	while (json_next(&it)) {
-		known = known || objects_is_token(it.val, t->s.manager.uid);
 		if (objects_is_token(it.val, t->s.manager.uid) &&
 		    !drop(t, &t->s.worker, "secret", json_str_at(it.val, "/metadata/name"),
 			  t->s.ns)) {
 			return false;
 		}
 	}
-	return !known || drop_account(t, &w);
+	return drop_account(t, &w);
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
+
+static void show_names(struct removal *t, const char *what, const struct json *names)
+{
+	struct json_iter it = json_iter(names);
+
+	buf_printf(&t->s.c->out, "  %s:%s", what, json_len(names) == 0 ? " none" : "");
+	while (json_next(&it)) {
+		mk_str name = json_str(
+			json_type(it.val) == JSON_OBJ ? json_at(it.val, "/metadata/name") : it.val);
+
+		buf_printf(&t->s.c->out, " %.*s", STR_ARG(name));
+	}
+	buf_printf(&t->s.c->out, "\n");
+}
+
+/* Where the name leads and who is there, for the one who has to say yes. */
+static bool show_uses(struct removal *t)
+{
+	struct buf *out = &t->s.c->out;
+	mk_str server = objects_server(&t->s.c->a, t->held.secret);
+
+	buf_printf(out, "multikueuecluster/%.*s leads to %.*s", STR_ARG(t->s.name),
+		   STR_ARG(server.n > 0 ? server : STR("a server that is not known")));
+	if (!t->manager_only) {
+		buf_printf(out, ", which is the cluster of context %s", t->s.worker.name);
+	}
+	buf_printf(out, "\n");
+	show_names(t, "MultiKueueConfigs that name it", t->configs);
+	show_names(t, "other MultiKueueClusters that lead there", t->uses.others);
+	if (json_len(t->uses.unknown) > 0) {
+		show_names(t, "MultiKueueClusters that may lead anywhere", t->uses.unknown);
+	}
+	if (t->uses.n_running > 0) {
+		buf_printf(out, "  Workloads that run there by those other names: %zu\n",
+			   t->uses.n_running);
+	}
+	if (t->manager_only) {
+		return true;
+	}
+	if (!count_clones(t)) {
+		return false;
+	}
+	buf_printf(out, "  Workloads there: %zu of this manager, %zu of others\n", t->n_ours,
+		   t->n_foreign);
+	return true;
+}
 
 static enum cli_exit withdraw(struct removal *t)
 {
@@ -414,10 +436,7 @@ static enum cli_exit remove_worker(struct removal *t)
 	if (!drop_cluster(t) || !drop_from_worker(t) || !drop_secret(t)) {
 		return CLI_FAILED;
 	}
-	if (t->n_done == 0) {
-		buf_printf(&c->out, "nothing of multikueuecluster/%.*s is there\n",
-			   STR_ARG(t->s.name));
-	} else if (!t->is_dry) {
+	if (!t->is_dry) {
 		buf_printf(&c->out, "multikueuecluster/%.*s is removed\n", STR_ARG(t->s.name));
 	}
 	return arena_failed(&c->a) ? cli_no_memory(c) : CLI_OK;
@@ -441,6 +460,12 @@ static enum cli_exit run(struct cli *c, const struct cli_args *args)
 	context = context ? context : args->rest[0];
 	if (steps_open(&t.s, c, args, args->rest[0], t.manager_only ? NULL : context, &rc)) {
 		rc = look(&t);
+		if (rc == CLI_OK && !show_uses(&t)) {
+			rc = CLI_FAILED;
+		}
+		if (rc == CLI_OK && !t.is_dry) {
+			rc = cli_confirm(c, args, NAME, "Remove it?");
+		}
 		rc = rc == CLI_OK ? remove_worker(&t) : rc;
 	}
 	if (rc == CLI_FAILED) {
@@ -456,6 +481,7 @@ static const struct cli_option options[] = {
 	{0, "keep-account", NULL, false, "leave the account and its rights on the worker"},
 	{0, "manager-only", NULL, false, "the worker is gone for good: do not ask it"},
 	{0, "dry-run", NULL, false, "print what would be done, and do nothing"},
+	CLI_YES,
 	STEPS_OPTIONS_APPLY,
 	STEPS_OPTIONS,
 	{.name = NULL}};
@@ -464,19 +490,20 @@ const struct cli_command worker_remove = {
 	.name = "remove",
 	.synopsis = "NAME [--context CONTEXT] [--keep-account]",
 	.summary = "a worker that is not used any more, away with all that `add` made",
-	.help = "Refuses while jobs run there: `kubectl multikueue drain NAME --evict` queues them "
-		"again. Cordons\n"
-		"the worker, waits until no Workload of this manager is left on it, takes it out "
-		"of each\n"
-		"MultiKueueConfig, and deletes the MultiKueueCluster; on the worker the tokens of "
-		"this manager, and\n"
-		"the account with its rights where no other manager may need them; last the "
-		"Secret. Running it\n"
-		"again goes on from there.\n",
+	.help = "Shows where NAME leads and who uses that worker, and asks. Refuses while jobs run "
+		"there: `kubectl\n"
+		"multikueue drain NAME --evict` queues them again. Cordons the worker, waits until "
+		"no Workload of\n"
+		"this manager is left on it, takes it out of each MultiKueueConfig, and deletes "
+		"the\n"
+		"MultiKueueCluster; on the worker the tokens of this manager, and the account with "
+		"its rights where\n"
+		"no other manager may need them; last the Secret. Running it again goes on from "
+		"there.\n",
 	.examples = "  kubectl multikueue worker remove west\n"
 		    "  kubectl multikueue worker remove west --dry-run\n"
 		    "  kubectl multikueue worker remove west --context kind-west --keep-account\n"
-		    "  kubectl multikueue worker remove west --manager-only\n",
+		    "  kubectl multikueue worker remove west --manager-only --yes\n",
 	.options = options,
 	.run = run,
 };

@@ -82,12 +82,7 @@ static bool judge_held(struct rotate *t)
 	struct cli *c = t->s.c;
 	const struct steps_held *h = &t->held;
 
-	if (json_len(h->cluster) == 0) {
-		cli_error(c,
-			  "no multikueuecluster \"%.*s\" on %s; expected one that `kubectl "
-			  "multikueue worker add` made",
-			  STR_ARG(t->s.name), t->s.manager.name);
-	} else if (h->location.n == 0) {
+	if (h->location.n == 0) {
 		cli_error(c,
 			  "the kubeconfig of multikueuecluster/%.*s is in no Secret; expected "
 			  "locationType Secret: replace the token where the kubeconfig is",
@@ -117,6 +112,9 @@ static enum cli_exit look(struct rotate *t)
 
 	if (!steps_find(&t->s, &t->held)) {
 		return CLI_FAILED;
+	}
+	if (json_len(t->held.cluster) == 0) {
+		return steps_no_cluster(&t->s);
 	}
 	if (!judge_held(t)) {
 		return CLI_NO;

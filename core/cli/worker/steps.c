@@ -196,6 +196,26 @@ bool steps_find(const struct steps *s, struct steps_held *ret)
 	return true;
 }
 
+enum cli_exit steps_no_cluster(const struct steps *s)
+{
+	struct arena *a = &s->c->a;
+	struct json *all = plane_get(&s->manager, "multikueueclusters", NULL, NULL);
+	struct json_iter it = json_iter(json_get(all, "items"));
+	mk_str names = STR("");
+
+	if (!all) {
+		return CLI_FAILED;
+	}
+	while (json_next(&it)) {
+		names = arena_printf(a, "%.*s%s%.*s", STR_ARG(names), names.n > 0 ? ", " : "",
+				     STR_ARG(json_str_at(it.val, "/metadata/name")));
+	}
+	cli_error(s->c, "no multikueuecluster \"%.*s\" on %s, and nothing was changed; %s%.*s",
+		  STR_ARG(s->name), s->manager.name,
+		  names.n > 0 ? "expected one of: " : "it has none", STR_ARG(names));
+	return arena_failed(a) ? cli_no_memory(s->c) : CLI_NO;
+}
+
 enum cli_exit steps_judge(const struct steps *s, const struct steps_held *held)
 {
 	mk_str uid =

@@ -69,6 +69,9 @@ struct json *steps_tokens(const struct steps *s);
  */
 bool steps_find(const struct steps *s, struct steps_held *ret);
 
+/* Says that the manager has no MultiKueueCluster of that name, and which there are. Not CLI_OK. */
+enum cli_exit steps_no_cluster(const struct steps *s);
+
 /*
  * CLI_OK: the Secret says that it leads to the worker of 's'. CLI_NO: to another cluster, or it was
  * not made by these commands, so that it is not known where it leads.

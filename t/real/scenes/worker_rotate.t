@@ -107,7 +107,7 @@ versions()
 refused()
 {
 	before=$(versions)
-	mk worker remove w1 >"$WORK/said" 2>&1
+	mk worker remove w1 --yes >"$WORK/said" 2>&1
 	is $? 1 "$2"
 	grep -q "^error: $1" "$WORK/said" || diag "$(cat "$WORK/said")"
 	is "$(grep -c "^error: $1" "$WORK/said")" 1 "... is said"
@@ -134,7 +134,7 @@ spec: {clusters: [w1, w2]}
 END
 mk worker remove w1 --dry-run >"$WORK/dry" 2>&1
 is "$? $(grep -c ' (dry run)$' "$WORK/dry")" "0 8" "a dry run says what would be done" || diag "$(cat "$WORK/dry")"
-mk worker remove w1 >"$WORK/removed" 2>&1
+mk worker remove w1 --yes >"$WORK/removed" 2>&1
 is $? 0 "the worker is removed"
 diag "$(cat "$WORK/removed")"
 is "$(k mgr get multikueueconfig "$T" -o 'jsonpath={.spec.clusters}')" '["w2"]' "its config has the other one"
@@ -142,8 +142,8 @@ is "$(k mgr get multikueuecluster w1 --ignore-not-found -o name; k mgr -n kueue-
 	"the manager has nothing of it"
 is "$(tokens; k w1 get clusterrole,clusterrolebinding multikueued-worker --ignore-not-found -o name; account_uid)" "" \
 	"the worker has no token, account or rights of ours"
-mk worker remove w1 >"$WORK/again" 2>&1
-is "$? $(cat "$WORK/again")" "0 nothing of multikueuecluster/w1 is there" "the same again finds nothing"
+mk worker remove w1 --yes >"$WORK/again" 2>&1
+is "$? $(grep -c '^error: no multikueuecluster "w1" on ' "$WORK/again")" "1 1" "the same again finds nothing"
 job mgr later "$MANAGED"
 must yes "a later Job is made on the other worker" has_workload w2 later
 ends later
