@@ -10,8 +10,8 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/base/list.h"
 #include "core/net/http_parse.h"
+#include "core/net/http_room.h"
 #include "core/net/listen.h"
 
 struct route {
@@ -21,35 +21,13 @@ struct route {
 	void *ctx;
 };
 
-struct connection {
-	struct list_node node; /* in connections, or in idle */
-	struct http_server *server;
-	struct bufferevent *bev;
-	struct loop_timer *limit; /* of what it is doing now */
-	int64_t born_ms;
-	size_t reserved;         /* bytes of a body that is coming in */
-	bool idle;               /* between two requests */
-	bool writing;            /* an answer is not wholly taken yet */
-	bool is_local;           /* the client came by a loopback address */
-	bool waiting;            /* a whole request has come in, and is not answered yet */
-	bool retry;              /* ... as the gate does not know, which is to be asked again */
-	bool continued;          /* "100 Continue" was sent for the request that is coming in */
-	bool closing;            /* to be freed when the last answer is written */
-	struct http_answer part; /* that takes several turns, when its 'more' is set; owned */
-};
-
 struct http_server {
 	struct loop *loop;
-	struct evconnlistener *listener;
-	struct loop_timer *accept_again; /* the process is out of descriptors */
-	struct loop_post *next_turn;     /* for answers that take several */
+	struct loop_post *next_turn; /* for answers that take several */
 	struct route *routes;
 	struct http_server_options o;
-	struct list_node connections;
-	struct list_node idle; /* the longest first */
-	unsigned n_connections;
+	struct http_room room;
 	size_t incoming; /* of all 'reserved' */
-	bool paused;     /* the listener */
 	uint16_t port;
 };
 
@@ -187,7 +165,7 @@ static bool answer(struct connection *c, const struct http_head *h, mk_str body)
 	if (verdict != HTTP_WAIT) {
 		/* Paused: at the limit of connections, the next client in the backlog gets this place. */
 		write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
-			     h->keep_alive && !s->paused && pending < HTTP_MAX_PENDING &&
+			     h->keep_alive && !s->room.paused && pending < HTTP_MAX_PENDING &&
 				     clock_mono_ms() - c->born_ms < s->o.lifetime_ms);
 	}
 	buf_done(&a.body);
@@ -211,12 +189,7 @@ static void connection_free(struct connection *c)
 		buf_done(&c->part.body);
 	}
 	set_reserved(c, 0);
-	list_del(&c->node);
-	s->n_connections--;
-	if (s->listener && s->paused && s->n_connections < s->o.max_connections) {
-		s->paused = false;
-		evconnlistener_enable(s->listener);
-	}
+	http_room_leave(&s->room, c);
 	loop_timer_free(c->limit);
 	bufferevent_free(c->bev);
 	mk_free(c);
@@ -236,22 +209,16 @@ static void expect(struct connection *c, size_t n)
 }
 
 /* A request begins: its time runs. */
-static void set_busy(struct connection *c)
+static void set_fresh(struct connection *c)
 {
-	if (c->idle) {
-		c->idle = false;
-		list_del(&c->node);
-		list_add_tail(&c->server->connections, &c->node);
-		loop_timer_set(c->limit, c->server->o.request_ms);
-	}
+	http_room_move(&c->server->room, c, HTTP_FRESH);
+	loop_timer_set(c->limit, c->server->o.request_ms);
 }
 
 /* The answers are written, and nothing has come after them. */
 static void set_idle(struct connection *c)
 {
-	c->idle = true;
-	list_del(&c->node);
-	list_add_tail(&c->server->idle, &c->node);
+	http_room_move(&c->server->room, c, HTTP_IDLE);
 	loop_timer_set(c->limit, c->server->o.idle_ms);
 }
 
@@ -302,6 +269,7 @@ static bool take_request(struct connection *c)
 		refuse(c, 500);
 		return false;
 	}
+	http_room_move(&c->server->room, c, HTTP_BUSY);
 	c->waiting = !answer(c, &h, (mk_str){text + head_n, h.body_n});
 	if (c->waiting) {
 		return false;
@@ -320,7 +288,9 @@ static void on_read(struct bufferevent *bev, void *ctx)
 	int64_t t0 = loop_enter(l);
 
 	(void)bev;
-	set_busy(c);
+	if (c->place == HTTP_IDLE) {
+		set_fresh(c);
+	}
 	while (take_request(c)) {
 	}
 	loop_leave(l, t0);
@@ -339,7 +309,7 @@ static void on_written(struct bufferevent *bev, void *ctx)
 	} else if (evbuffer_get_length(bufferevent_get_input(bev)) == 0) {
 		set_idle(c);
 	} else {
-		loop_timer_set(c->limit, c->server->o.request_ms);
+		set_fresh(c);
 	}
 }
 
@@ -372,36 +342,11 @@ static struct bufferevent *bufferevent_of(struct http_server *s, evutil_socket_t
 	return bev;
 }
 
-/* Makes room at the limit, or stops to accept. */
-static void keep_limit(struct http_server *s)
-{
-	if (s->n_connections < s->o.max_connections) {
-		return;
-	}
-	if (!list_empty(&s->idle)) {
-		connection_free(LIST_ENTRY(s->idle.next, struct connection, node));
-		return;
-	}
-	s->paused = true;
-	evconnlistener_disable(s->listener);
-}
-
 /* Out of descriptors: the connection stays in the backlog, and asking for it at once would spin. */
 static void on_accept_error(struct evconnlistener *listener, void *ctx)
 {
-	struct http_server *s = ctx;
-
-	evconnlistener_disable(listener);
-	loop_timer_set(s->accept_again, HTTP_ACCEPT_AGAIN_MS);
-}
-
-static void accept_again(void *ctx)
-{
-	struct http_server *s = ctx;
-
-	if (!s->paused) {
-		evconnlistener_enable(s->listener);
-	}
+	(void)listener;
+	http_room_wait(&((struct http_server *)ctx)->room);
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *sa,
@@ -428,13 +373,11 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 		mk_free(c);
 		return;
 	}
-	list_add_tail(&s->connections, &c->node);
-	s->n_connections++;
 	loop_timer_set(c->limit, s->o.request_ms);
 	bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
 	expect(c, c->server->o.max_header);
 	bufferevent_enable(c->bev, EV_READ | EV_WRITE);
-	keep_limit(s);
+	http_room_enter(&s->room, c);
 }
 
 static bool has_part(const struct connection *c)
@@ -451,7 +394,9 @@ static bool has_retry(const struct connection *c)
 static struct connection *find_one(const struct http_server *s,
 				   bool (*fits)(const struct connection *c))
 {
-	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
+	const struct list_node *busy = &s->room.places[HTTP_BUSY];
+
+	for (struct list_node *n = busy->next; n != busy; n = n->next) {
 		struct connection *c = LIST_ENTRY(n, struct connection, node);
 
 		if (fits(c)) {
@@ -467,8 +412,7 @@ static void take_turn(void *ctx)
 	struct connection *c = find_one(s, has_part);
 
 	if (c) {
-		list_del(&c->node); /* the next turn is another one's */
-		list_add_tail(&s->connections, &c->node);
+		http_room_move(&s->room, c, HTTP_BUSY); /* the next turn is another one's */
 		c->waiting = false;
 		while (take_request(c)) {
 		}
@@ -509,29 +453,19 @@ struct http_server *http_server_open(struct loop *l, const struct http_server_op
 	s->loop = l;
 	s->o = with_defaults(o);
 	s->o.address = (mk_str){NULL, 0}; /* borrowed for this call only */
-	list_init(&s->connections);
-	list_init(&s->idle);
-	s->accept_again = loop_timer_new(l, accept_again, s);
 	s->next_turn = loop_post_new(l, take_turn, s);
-	if (!s->accept_again || !s->next_turn) {
+	if (!http_room_init(&s->room, l, s->o.max_connections, connection_free) || !s->next_turn) {
 		http_server_free(s);
 		err_set(err, ERR_NO_MEMORY, "out of memory");
 		return NULL;
 	}
-	s->listener = listen_open(loop_base(l), o->address, on_accept, s, &s->port, err);
-	if (!s->listener) {
+	s->room.listener = listen_open(loop_base(l), o->address, on_accept, s, &s->port, err);
+	if (!s->room.listener) {
 		http_server_free(s);
 		return NULL;
 	}
-	evconnlistener_set_error_cb(s->listener, on_accept_error);
+	evconnlistener_set_error_cb(s->room.listener, on_accept_error);
 	return s;
-}
-
-static void free_all(struct list_node *connections)
-{
-	while (!list_empty(connections)) {
-		connection_free(LIST_ENTRY(connections->next, struct connection, node));
-	}
 }
 
 void http_server_free(struct http_server *s)
@@ -539,14 +473,8 @@ void http_server_free(struct http_server *s)
 	if (!s) {
 		return;
 	}
-	if (s->listener) {
-		evconnlistener_free(s->listener);
-		s->listener = NULL;
-	}
-	loop_timer_free(s->accept_again);
+	http_room_done(&s->room);
 	loop_post_free(s->next_turn);
-	free_all(&s->connections);
-	free_all(&s->idle);
 	while (s->routes) {
 		struct route *r = s->routes;
 
@@ -574,9 +502,10 @@ bool http_server_handle(struct http_server *s, const char *path, http_handler_fn
 
 void http_server_retry(struct http_server *s)
 {
+	struct list_node *busy = &s->room.places[HTTP_BUSY];
 	struct connection *c;
 
-	for (struct list_node *n = s->connections.next; n != &s->connections; n = n->next) {
+	for (struct list_node *n = busy->next; n != busy; n = n->next) {
 		c = LIST_ENTRY(n, struct connection, node);
 		c->retry = c->waiting && !c->part.more;
 	}
@@ -595,5 +524,10 @@ uint16_t http_server_port(const struct http_server *s)
 
 unsigned http_server_connections(const struct http_server *s)
 {
-	return s->n_connections;
+	return s->room.n;
+}
+
+unsigned http_server_busy(const struct http_server *s)
+{
+	return s->room.n_busy;
 }

@@ -5,9 +5,10 @@
  * several turns of the loop; only the gate before it may wait for others. Everything that a client
  * may use has a limit: size of header and body, bytes of bodies that are coming in and of answers
  * that the client does not read, number of connections, the time from the first byte of a request
- * to its end (and for the handshake), idle time and age. At the limit of connections the one that
- * is idle longest makes room; when none is idle, further ones wait in the kernel's backlog. (Not
- * libevent's evhttp: it limits neither the number nor the age of connections.)
+ * to its end (and for the handshake), idle time and age. At the limit of connections those that
+ * have sent no whole request give way, and those that are idle (http_room.h); when all are being
+ * answered, further ones wait in the kernel's backlog. (Not libevent's evhttp: it limits neither
+ * the number nor the age of connections.)
  */
 #ifndef MK_NET_HTTP_SERVER_H
 #define MK_NET_HTTP_SERVER_H
@@ -108,6 +109,9 @@ void http_server_retry(struct http_server *s);
 
 /* The port that is listened on. */
 uint16_t http_server_port(const struct http_server *s);
+
+/* Connections with a request that is being answered: those that give way to no other. */
+unsigned http_server_busy(const struct http_server *s);
 
 /* For tests: connections open now. */
 unsigned http_server_connections(const struct http_server *s);

@@ -18,7 +18,7 @@ struct wanted {
 
 static struct evconnlistener *bind_to(const struct wanted *w, const char *host, uint16_t port)
 {
-	enum { BACKLOG = 128 };
+	enum { BACKLOG = 4096 }; /* bursts of clients; the kernel has a limit of its own */
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	const unsigned flags = LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE;

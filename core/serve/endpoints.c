@@ -12,7 +12,11 @@
 #include "core/serve/ui.h"
 #include "core/serve/visibility.h"
 
-enum { STATUS_QUERY_MEMORY = 256 * 1024 };
+enum {
+	STATUS_QUERY_MEMORY = 256 * 1024,
+	HEALTH_CONNECTIONS = 256,
+	PROBES_ONLY = 32, /* of these: what else is asked leaves them to the probes */
+};
 
 struct endpoints {
 	struct endpoints_options o;
@@ -172,16 +176,25 @@ static bool is_for_us(const struct http_request *rq)
 static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
 				     struct http_answer *a)
 {
-	const struct config *config = ((struct endpoints *)ctx)->o.config;
+	const struct endpoints *e = ctx;
+	const struct config *config = e->o.config;
 
+	if (str_eq(rq->path, config->liveness_endpoint) ||
+	    str_eq(rq->path, config->readiness_endpoint)) {
+		return HTTP_GO;
+	}
+	if (http_server_busy(e->health) > HEALTH_CONNECTIONS - PROBES_ONLY) {
+		a->status = 503;
+		buf_add(&a->body, STR("too many requests are being answered; try again\n"));
+		return HTTP_NO;
+	}
 	if (rq->is_local && !is_for_us(rq)) {
 		a->status = 403;
 		buf_add(&a->body, STR("expected localhost, 127.0.0.1 or [::1] in the header "
 				      "Host\n"));
 		return HTTP_NO;
 	}
-	if (rq->is_local || str_eq(rq->path, config->liveness_endpoint) ||
-	    str_eq(rq->path, config->readiness_endpoint)) {
+	if (rq->is_local) {
 		return HTTP_GO;
 	}
 	a->status = 403;
@@ -194,8 +207,10 @@ static enum http_verdict health_gate(void *ctx, const struct http_request *rq,
 static enum mk_code open_health(struct endpoints *e, struct mk_err *err)
 {
 	const struct config *c = e->o.config;
-	struct http_server_options o = {
-		.address = c->health_bind_address, .gate = health_gate, .gate_ctx = e};
+	struct http_server_options o = {.address = c->health_bind_address,
+					.max_connections = HEALTH_CONNECTIONS,
+					.gate = health_gate,
+					.gate_ctx = e};
 	bool done;
 
 	e->health = http_server_open(e->o.loop, &o, err);

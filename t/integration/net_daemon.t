@@ -144,6 +144,26 @@ ok $? "the log says so, too"
 is "$(grep -c '/openapi/' "$dir/requests")" 1 "and it was asked for once"
 answers a /nothing 404
 ok $? "other paths are 404"
+# Twice as many as there are places; each that is sent away comes back.
+perl -MIO::Socket::INET -MIO::Select -e '
+	my ($port, $ready) = @ARGV;
+	my $s = IO::Select->new;
+	my $new = sub { my $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1", PeerPort => $port) or return; $s->add($c) };
+	$new->() for 1 .. 512;
+	open(my $f, ">", $ready) or die;
+	close($f);
+	while (1) { for my $c ($s->can_read(1)) { $s->remove($c); close($c); $new->() } }
+' "$(port_of a)" "$dir/silent" &
+silent=$!
+pids="$pids $silent"
+wait_for 20 test -f "$dir/silent"
+probed=0
+for i in $(seq 10); do
+	curl -s --max-time 1 -o "$dir/body" "http://127.0.0.1:$(port_of a)/healthz" && probed=$((probed + 1))
+done
+kill "$silent"
+[ "$probed" -ge 8 ]
+ok $? "512 silent clients do not starve the probes ($probed of 10 within a second each)"
 ! grep -q 'BEGIN\|eyJ\|Bearer' "$dir/a.log"
 ok $? "no credentials in the log"
 

@@ -118,6 +118,15 @@ static const struct json *port_of(const struct json *container, const char *name
 	return NULL;
 }
 
+/* How long a probe may fail until it counts. */
+static int64_t patience_s(const struct json *container, const char *probe)
+{
+	const struct json *v = json_at(container, probe);
+
+	return json_int(json_get(v, "periodSeconds"), 10) *
+	       json_int(json_get(v, "failureThreshold"), 0);
+}
+
 static void check_ports(const struct json *container)
 {
 	struct config_problems problems;
@@ -141,6 +150,10 @@ static void check_ports(const struct json *container)
 		   str_eq(json_str_at(container, "/readinessProbe/httpGet/path"),
 			  c.readiness_endpoint),
 	   "and the paths that are probed");
+	ok(patience_s(container, "/livenessProbe") >= 60 &&
+		   json_int(json_at(container, "/livenessProbe/timeoutSeconds"), 1) >= 3 &&
+		   json_int(json_at(container, "/readinessProbe/timeoutSeconds"), 1) >= 3,
+	   "a busy process is not restarted for a slow answer");
 }
 
 /* Is it the name or the number of a port of the container? */
@@ -158,16 +171,18 @@ static bool is_port(const struct json *container, const struct json *port)
 }
 
 /* How many ports of the container the policy lets in; another one that it names counts -100. */
-static int64_t let_in(const struct json *policy, const struct json *container)
+static int64_t let_in(const struct json *policy, const struct json *container, int64_t *ret_health)
 {
 	struct json_iter rules = json_iter(json_at(policy, "/spec/ingress"));
 	int64_t n = 0;
 
+	*ret_health = 0;
 	while (json_next(&rules)) {
 		struct json_iter it = json_iter(json_get(rules.val, "ports"));
 
 		while (json_next(&it)) {
 			n += is_port(container, json_get(it.val, "port")) ? 1 : -100;
+			*ret_health += str_is(json_str(json_get(it.val, "port")), "health");
 		}
 	}
 	return n;
@@ -184,9 +199,12 @@ static void check_ways(const struct json *kustomization, const struct json *cont
 	struct config_input in = {.text = STR("")};
 	struct config_problems problems;
 	struct config c = {.namespace_ = STR("")};
+	int64_t to_health;
 
-	is_int(let_in(find(kustomization, "NetworkPolicy"), container),
-	       (int64_t)json_len(json_get(container, "ports")), "the policy lets in to each port");
+	is_int(let_in(find(kustomization, "NetworkPolicy"), container, &to_health),
+	       (int64_t)json_len(json_get(container, "ports")) - 1,
+	       "the policy lets in to each port but one");
+	is_int(to_health, 0, "... that of the probes, which only the pod's node needs");
 	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
 		ok(str_is(json_str(json_get(services[i], "kind")), "Service") &&
 			   is_port(container, json_at(services[i], "/spec/ports/0/targetPort")),
