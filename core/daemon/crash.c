@@ -156,7 +156,7 @@ void crash_tell_stuck(struct plug *p, int64_t age_ms)
 		add_call(&f, &r);
 	}
 	f.v[f.n] = LOG_END;
-	log_last(LOG_ERROR, is_on ? "plug" : "lease",
+	log_last(LOG_ERROR, is_on ? "plug" : "daemon",
 		 is_on ? "the main loop is stuck in the hook of a plugin: the process ends"
 		       : "the main loop is stuck, not in a plugin: the process ends",
 		 f.v);

@@ -50,6 +50,7 @@ struct daemon {
 	struct webhook *webhook;      /* NULL without one */
 	bool account_told;            /* to the webhook */
 	struct endpoints *endpoints;
+	struct watchdog *watchdog;
 	struct lease_thread *lease; /* NULL without leader election */
 	struct beside *beside;      /* NULL: it could not be started */
 	struct loop_timer *run_timer, *beat_timer, *end_timer;
@@ -223,7 +224,7 @@ static void beat(void *ctx)
 {
 	struct daemon *d = ctx;
 
-	lease_thread_beat(d->lease);
+	watchdog_beat(d->watchdog);
 	telemetry_beat(d->telemetry, clock_mono_ms());
 	loop_timer_set(d->beat_timer, BEAT_MS);
 }
@@ -492,7 +493,7 @@ static enum mk_code start_election(struct daemon *d, const struct endpoint *e, s
 		.tls13 = d->setup->config.multikueue.workers_tls13,
 		.fence = &d->fence,
 		.loop = d->loop,
-		.plug = d->setup->plug,
+		.watchdog = d->watchdog,
 	};
 
 	if (!le->elect) {
@@ -502,15 +503,12 @@ static enum mk_code start_election(struct daemon *d, const struct endpoint *e, s
 	}
 	loop_on_wake(d->loop, lease_changed, d);
 	d->lease = lease_thread_start(&lo, err);
-	if (!d->lease) {
-		return ERR_INVALID;
-	}
-	beat(d);
-	return ERR_OK;
+	return d->lease ? ERR_OK : ERR_INVALID;
 }
 
 static enum mk_code start(struct daemon *d, const struct options *o, struct mk_err *err)
 {
+	const struct watchdog_options wo = {.fence = &d->fence, .plug = d->setup->plug};
 	struct endpoint e = {.port = 0};
 	enum mk_code code = credentials_load(&d->arena, o->kubeconfig, &e, err);
 
@@ -523,7 +521,11 @@ static enum mk_code start(struct daemon *d, const struct options *o, struct mk_e
 	}
 	if (code == ERR_OK) {
 		d->beside = beside_start(&d->setup->config.multikueue, &e, d->identity.agent);
-		code = start_election(d, &e, err);
+		d->watchdog = watchdog_start(&wo, err);
+		code = d->watchdog ? start_election(d, &e, err) : ERR_UNAVAILABLE;
+	}
+	if (code == ERR_OK) {
+		beat(d);
 	}
 	kubeconfig_wipe(&e); /* its users have copies */
 	loop_timer_set(d->run_timer, 0);
@@ -534,7 +536,9 @@ static void take_apart(struct daemon *d)
 {
 	last_resort_begin(d->status, LAST_RESORT_MS);
 	last_resort_at("the lease's thread");
+	watchdog_stop(d->watchdog);
 	lease_thread_free(d->lease);
+	watchdog_free(d->watchdog);
 	beside_free(d->beside);
 	last_resort_at("the thread of queue trees");
 	trees_thread_stop(d->trees);

@@ -18,12 +18,10 @@
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/signals.h"
-#include "core/daemon/crash.h"
 #include "core/net/blocking.h"
 
 enum {
-	TICK_MS = 500,   /* how often the heartbeat is looked at */
-	PAUSE_MS = 2000, /* a gap this long between ticks: the whole process was stopped */
+	TICK_MS = 500, /* how often the heartbeat is looked at */
 	REFUSAL_MAX = 64 * 1024,
 	WORDS_MAX = 300,
 };
@@ -34,10 +32,8 @@ struct lease_thread {
 	struct lease lease; /* the thread's own */
 	pthread_t thread;
 	int wake_fd;
-	int64_t ticked_ms, resumed_ms; /* the thread's own */
 	pthread_mutex_t holder_lock;
 	char holder[LEASE_NAME_MAX + 1]; /* as told last */
-	_Atomic int64_t beat_ms;
 	_Atomic int state;
 	atomic_bool stop, release;
 	bool joinable;
@@ -107,44 +103,6 @@ static void tell_refusal(const struct lease_thread *t, const struct lease_reques
 	arena_done(&a);
 }
 
-static void end_stuck_process(struct lease_thread *t, int64_t age_ms)
-{
-	net_fence_set(t->o.fence, 0);
-	crash_tell_stuck(t->o.plug, age_ms);
-	if (t->o.on_stuck) {
-		t->o.on_stuck();
-		t->resumed_ms = clock_boot_ms();
-		return;
-	}
-	crash_abort();
-}
-
-/* How long the main loop has been silent, not counting time in which the process as a whole did not
- * run. */
-static int64_t silence_ms(struct lease_thread *t)
-{
-	int64_t now = clock_boot_ms();
-	int64_t beat = atomic_load(&t->beat_ms);
-
-	return now - (beat > t->resumed_ms ? beat : t->resumed_ms);
-}
-
-/* True while renewing is right. Ends the process when it leads and the main loop is stuck. */
-static bool main_loop_lives(struct lease_thread *t)
-{
-	int64_t now = clock_boot_ms();
-
-	if (now - t->ticked_ms > PAUSE_MS) {
-		t->resumed_ms = now;
-	}
-	t->ticked_ms = now;
-	if (lease_get_state(&t->lease, now) == LEASE_LEADER &&
-	    silence_ms(t) >= LEASE_THREAD_ABORT_MS) {
-		end_stuck_process(t, silence_ms(t));
-	}
-	return now - atomic_load(&t->beat_ms) < LEASE_THREAD_STALE_MS;
-}
-
 static void ask(struct lease_thread *t, const struct lease_request *q)
 {
 	struct transport_request r = {
@@ -156,7 +114,6 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 		.timeout_ms = q->timeout_ms,
 	};
 	struct blocking_answer answer;
-	int64_t begun = clock_boot_ms();
 
 	blocking_do(t->client, &r, &t->stop, &answer);
 	if (answer.code != ERR_OK) {
@@ -166,15 +123,7 @@ static void ask(struct lease_thread *t, const struct lease_request *q)
 		   answer.head.status != 409) {
 		tell_refusal(t, q, &answer);
 	}
-	t->ticked_ms = clock_boot_ms();
-	if (t->ticked_ms - begun > q->timeout_ms + PAUSE_MS) {
-		/*
-		 * No call takes that long: the process was stopped meanwhile, and the main loop
-		 * with it.
-		 */
-		t->resumed_ms = t->ticked_ms;
-	}
-	lease_reply(&t->lease, t->ticked_ms, answer.code == ERR_OK ? answer.head.status : 0,
+	lease_reply(&t->lease, clock_boot_ms(), answer.code == ERR_OK ? answer.head.status : 0,
 		    answer.body);
 	tell_holder(t);
 }
@@ -193,13 +142,11 @@ static void *run(void *ctx)
 {
 	struct lease_thread *t = ctx;
 
-	t->ticked_ms = clock_boot_ms();
-	t->resumed_ms = t->ticked_ms;
 	while (!atomic_load(&t->stop)) {
 		struct lease_request q;
 		int64_t now;
 		int64_t next;
-		bool lives = main_loop_lives(t);
+		bool lives = watchdog_lives(t->o.watchdog);
 
 		if (atomic_load(&t->release)) {
 			lease_release(&t->lease, clock_boot_ms());
@@ -230,7 +177,6 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 	}
 	t->o = *o;
 	t->wake_fd = -1;
-	atomic_init(&t->beat_ms, clock_boot_ms());
 	atomic_init(&t->state, LEASE_STANDBY);
 	pthread_mutex_init(&t->holder_lock, NULL);
 	if (lease_init(&t->lease, &o->lease, clock_boot_ms(), err) == ERR_OK) {
@@ -248,11 +194,6 @@ struct lease_thread *lease_thread_start(const struct lease_thread_options *o, st
 		return NULL;
 	}
 	return t;
-}
-
-void lease_thread_beat(struct lease_thread *t)
-{
-	atomic_store(&t->beat_ms, clock_boot_ms());
 }
 
 enum lease_state lease_thread_state(const struct lease_thread *t)

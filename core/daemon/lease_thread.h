@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Leader election on a thread and a connection of its own, so that no load on the main loop delays
- * a renewal. But it renews only while the main loop shows signs of life: a leader that hangs must
- * lose the lease, and after 8 s the process is ended; the log then names the plugin that holds it
- * up, the hook and the object.
+ * a renewal. But it renews only while the main loop shows signs of life (watchdog.h): a leader that
+ * hangs must lose the lease.
  *
- * Life: start -> (beat from the main loop; the loop is woken when the state changes)* -> release ->
- * free. What the thread tells goes through atomics: the state here, and the fence that the
+ * Life: start -> (the loop is woken when the state changes)* -> release -> free. What the thread tells goes through atomics: the state here, and the fence that the
  * transport obeys. Who holds the Lease is logged when it changes, and may be asked.
  */
 #ifndef MK_DAEMON_LEASE_THREAD_H
 #define MK_DAEMON_LEASE_THREAD_H
 
+#include "core/daemon/watchdog.h"
 #include "core/kube/lease.h"
 #include "core/kube/transport.h"
 #include "core/net/fence.h"
 #include "core/net/loop.h"
-#include "core/plug/plug.h"
 
 struct lease_thread;
-
-enum {
-	LEASE_THREAD_STALE_MS = 5000, /* no renewal while the last heartbeat is older */
-	LEASE_THREAD_ABORT_MS = 8000, /* a leader stuck that long ends the process */
-};
 
 struct lease_thread_options {
 	struct lease_options lease;
@@ -32,15 +25,11 @@ struct lease_thread_options {
 	bool tls13;                      /* nothing older than TLS 1.3 */
 	struct net_fence *fence;         /* borrowed: set to the lease's validity */
 	struct loop *loop;               /* borrowed: loop_wake on every change of state */
-	struct plug *plug;               /* borrowed, or NULL: whose hook is running */
-	void (*on_stuck)(void);          /* NULL = abort(3) */
+	const struct watchdog *watchdog; /* borrowed: does the main loop live? */
 };
 
 /* ERR_INVALID (durations, names, endpoint), ERR_NO_MEMORY, ERR_UNAVAILABLE (no thread): NULL. */
 struct lease_thread *lease_thread_start(const struct lease_thread_options *o, struct mk_err *err);
-
-/* The main loop lives. Call at least every second. */
-void lease_thread_beat(struct lease_thread *t);
 
 /* The state as last published. */
 enum lease_state lease_thread_state(const struct lease_thread *t);

@@ -45,7 +45,7 @@ fleet_config() {
 		metrics:
 		  bindAddress: 127.0.0.1:$1
 		leaderElection:
-		  leaderElect: true
+		  leaderElect: ${FLEET_ELECT:-true}
 		  leaseDuration: ${2:-15s}
 		  renewDeadline: ${3:-10s}
 		  retryPeriod: ${4:-2s}

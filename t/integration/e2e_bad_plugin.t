@@ -117,24 +117,39 @@ ok $? "the daemon lives"
 
 # --- Q-2: one that never comes back ---------------------------------------------------------------
 kill "$MANAGER_PID" && wait "$MANAGER_PID" 2>/dev/null
-rm "$dir/plugins/misbehaves.so" && install -m 755 "$dir/loops.so" "$dir/plugins" && fleet_manager loop
-ok $? "the daemon with the other plugin"
-submit_kind Loop >/dev/null
-ok $? "a job of its kind"
+rm "$dir/plugins/misbehaves.so" && install -m 755 "$dir/loops.so" "$dir/plugins"
 ended() {
 	! kill -0 "$MANAGER_PID" 2>/dev/null
 }
-wait_for 60 ended
-ok $? "Q-2: the daemon ends itself"
-wait "$MANAGER_PID" 2>/dev/null
-is $? 134 "by a signal that tells its supervisor"
 last_words() { # LOG WORDS PLUGIN HOOK KIND NAME: the last line of the log names them
 	tail -n 1 "$dir/$1.log" | jq -e --arg m "$2" --arg p "$3" --arg h "$4" --arg k "ex.io/v1, Kind=$5" --arg n "$6" '.level == "error" and
 		.mod == "plug" and (.msg | contains($m)) and .plugin == $p and .hook == $h and .kind == $k and .ns == "default" and .name == $n and
 		.workload == "wl-" + $n and (.cluster | test("^w[123]$"))' >/dev/null
 }
-last_words loop 'the main loop is stuck' test.loops remote Loop loop
-ok $? "Q-2: and says whose fault it was"
+clean() { # KIND NAME: the object that a plugin stumbled over goes
+	api mgr DELETE "$OWN/wl-$2" >/dev/null
+	api mgr DELETE "/apis/ex.io/v1/namespaces/default/$(plural "$1")/$2" >/dev/null
+	wait_for 10 gone "$OWN/wl-$2"
+}
+gone() { # PATH
+	api mgr GET "$1" | jq -e '.code == 404'
+}
+# A Lease that is over before the loop counts as hung, no leader election, and the usual.
+hangs() { # NAME ARGUMENT...: of fleet_manager
+	fleet_manager "$@"
+	ok $? "Q-2: $1: the daemon with the other plugin"
+	submit_kind Loop >/dev/null
+	wait_for 60 ended
+	ok $? "Q-2: $1: the daemon ends itself" || kill -9 "$MANAGER_PID"
+	wait "$MANAGER_PID" 2>/dev/null
+	is $? 134 "by a signal that tells its supervisor"
+	last_words "$1" 'the main loop is stuck' test.loops remote Loop loop
+	ok $? "Q-2: $1: and says whose fault it was"
+	clean Loop loop
+}
+hangs loop
+hangs short 4s 3s 1s
+FLEET_ELECT=false hangs alone
 
 # --- Q-8: plugins that crash ----------------------------------------------------------------------
 rm "$dir/plugins/loops.so" && compile dies
@@ -148,13 +163,8 @@ dies() { # KIND HOOK SIGNAL WORDS
 	last_words "$name" "$4" test.dies "$2" "$1" "$name"
 	ok $? "Q-8: $1: its last line names plugin, hook and object"
 	notes "$dir/$name.log"
-	api mgr DELETE "$OWN/wl-$name" >/dev/null
-	api mgr DELETE "/apis/ex.io/v1/namespaces/default/$(plural "$1")/$name" >/dev/null
-	wait_for 10 gone "$OWN/wl-$name"
+	clean "$1" "$name"
 	ok $? "its Workload goes"
-}
-gone() { # PATH
-	api mgr GET "$1" | jq -e '.code == 404'
 }
 crashed='a plugin crashed in its hook'
 dies Segfault remote 11 "$crashed"

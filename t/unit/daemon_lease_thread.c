@@ -15,11 +15,12 @@
 #include "core/net/transport_curl.h"
 #include "t/lib/net_h2server.h"
 
-enum { PATIENCE_MS = 60 * 1000, STOPPED_MS = LEASE_THREAD_ABORT_MS + 500 };
+enum { PATIENCE_MS = 60 * 1000, STOPPED_MS = WATCHDOG_ABORT_MS + 500 };
 
 static struct loop *loop;
 static struct h2_server srv;
 static struct net_fence fence;
+static struct watchdog *dog;
 static int wakes;
 static atomic_int stuck;
 static _Atomic int64_t fence_when_stuck = -1;
@@ -125,9 +126,10 @@ static struct lease_thread *start_with(const char *identity, int64_t lease_ms, i
 		.user_agent = "test",
 		.fence = &fence,
 		.loop = loop,
-		.on_stuck = on_stuck,
+		.watchdog = dog,
 	};
 
+	watchdog_beat(dog);
 	return lease_thread_start(&o, NULL);
 }
 
@@ -143,19 +145,19 @@ static bool until_state(struct lease_thread *t, enum lease_state want, bool beat
 
 	while (lease_thread_state(t) != want && clock_mono_ms() < end) {
 		if (beating) {
-			lease_thread_beat(t);
+			watchdog_beat(dog);
 		}
 		loop_turn(loop, 20);
 	}
 	return lease_thread_state(t) == want;
 }
 
-static void until_renewals(struct lease_thread *t, unsigned want)
+static void until_renewals(unsigned want)
 {
 	int64_t end = clock_mono_ms() + PATIENCE_MS;
 
 	while (renewals < want && clock_mono_ms() < end) {
-		lease_thread_beat(t);
+		watchdog_beat(dog);
 		loop_turn(loop, 20);
 	}
 }
@@ -180,7 +182,7 @@ static void test_lead_and_release(void)
 	ok(wakes > 0, "and the loop was woken");
 	is_str(holder, "me", "the record names us");
 	ok(names(t, "me"), "which its view shows");
-	until_renewals(t, 3);
+	until_renewals(3);
 	ok(renewals >= 3, "renews");
 	lease_thread_release(t);
 	is_int(net_fence_left_ms(&fence), 0, "release: the fence falls at once");
@@ -202,7 +204,7 @@ static void test_lose(void)
 	lease_thread_free(t);
 	t = start("standby");
 	for (int i = 0; i < 50; i++) {
-		lease_thread_beat(t);
+		watchdog_beat(dog);
 		loop_turn(loop, 20);
 	}
 	is_int(lease_thread_state(t), LEASE_STANDBY, "while another leads we stand by");
@@ -227,7 +229,7 @@ static void test_log(void)
 	refuses = true;
 	t = start("standby");
 	while (!strstr(text, "waiting for it") && clock_mono_ms() < end) {
-		lease_thread_beat(t);
+		watchdog_beat(dog);
 		loop_turn(loop, 20);
 		n = pread(fileno(f), text, sizeof(text) - 1, 0); /* the place to write at stays */
 		text[n > 0 ? n : 0] = '\0';
@@ -246,14 +248,16 @@ static void test_log(void)
 	   "a standby says whom it waits for");
 }
 
-static void test_stuck(void)
+/* With a Lease that is over before the main loop counts as hung, too. */
+static void test_stuck(int64_t lease_ms, int64_t renew_ms)
 {
 	struct lease_thread *t;
 	int64_t end;
 	int64_t begun;
 
 	snprintf(holder, sizeof(holder), "%s", "");
-	t = start("me");
+	atomic_store(&stuck, 0);
+	t = start_with("me", lease_ms, renew_ms);
 	ok(until_state(t, LEASE_LEADER, true), "leads once more");
 	begun = clock_mono_ms();
 	end = begun + PATIENCE_MS;
@@ -266,10 +270,26 @@ static void test_stuck(void)
 			break;
 		}
 	}
-	is_int(atomic_load(&stuck), 1, "a leader without heartbeat is ended");
-	ok(clock_mono_ms() - begun >= LEASE_THREAD_ABORT_MS - 100, "not before 8 s");
+	is_int(atomic_load(&stuck), 1, "without a heartbeat it is ended");
+	ok(clock_mono_ms() - begun >= WATCHDOG_ABORT_MS - 100, "not before 8 s");
 	is_int(atomic_load(&fence_when_stuck), 0, "and its fence is down");
 	lease_thread_free(t);
+}
+
+/* Nothing but the heartbeat counts: no Lease is there. */
+static void test_stuck_alone(void)
+{
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+
+	atomic_store(&stuck, 0);
+	net_fence_set(&fence, INT64_MAX);
+	watchdog_beat(dog);
+	while (atomic_load(&stuck) == 0 && clock_mono_ms() < end) {
+		loop_turn(loop, 20);
+	}
+	is_int(atomic_load(&stuck), 1, "without leader election, too");
+	is_int(atomic_load(&fence_when_stuck), 0, "... with its fence down");
+	watchdog_stop(dog);
 }
 
 static void test_options(void)
@@ -284,6 +304,7 @@ static void test_options(void)
 					 .endpoint = &e,
 					 .user_agent = "t",
 					 .fence = &fence,
+					 .watchdog = dog,
 					 .loop = loop};
 	struct mk_err err;
 
@@ -307,11 +328,14 @@ static struct transport_curl *begin(void)
 	}
 	srv.hook = on_lease;
 	loop_on_wake(loop, on_wake, NULL);
-	return tc;
+	dog = watchdog_start(&(struct watchdog_options){.fence = &fence, .on_stuck = on_stuck},
+			     NULL);
+	return dog ? tc : NULL;
 }
 
 static void end(struct transport_curl *tc)
 {
+	watchdog_free(dog);
 	h2_server_stop(&srv);
 	loop_turn(loop, 0);
 	transport_curl_free(tc);
@@ -330,7 +354,7 @@ static int be_stopped(void)
 	}
 	stop_us = true;
 	before = renewals;
-	until_renewals(t, before + 2);
+	until_renewals(before + 2);
 	lease_thread_free(t);
 	end(tc);
 	return renewals < before + 2 ? 8 : atomic_load(&stuck);
@@ -373,7 +397,9 @@ int main(void)
 	test_lead_and_release();
 	test_lose();
 	test_log();
-	test_stuck();
+	test_stuck(15000, 10000);
+	test_stuck(4000, 3000);
+	test_stuck_alone();
 	test_options();
 	end(tc);
 	test_stopped(child, stopped_ms);

@@ -199,6 +199,7 @@ static void finish(void)
 static struct loop *loop;
 static struct h2_server srv;
 static struct net_fence fence;
+static struct watchdog *dog;
 static struct lease_thread *lease;
 static struct loop_timer *beat_timer;
 static unsigned rv, renewals;
@@ -244,7 +245,7 @@ static void beat(void *ctx)
 	(void)ctx;
 	longest_ms = now - beat_ms > longest_ms ? now - beat_ms : longest_ms;
 	beat_ms = now;
-	lease_thread_beat(lease);
+	watchdog_beat(dog);
 	loop_timer_set(beat_timer, BEAT_MS);
 }
 
@@ -262,8 +263,7 @@ static struct transport_curl *lead(void)
 						   .seed = 7},
 					 .endpoint = &e,
 					 .user_agent = "test",
-					 .fence = &fence,
-					 .on_stuck = on_stuck};
+					 .fence = &fence};
 	int64_t end = clock_mono_ms() + PATIENCE_MS;
 
 	loop = loop_new(NULL);
@@ -276,6 +276,9 @@ static struct transport_curl *lead(void)
 	e.port = srv.port;
 	e.ca_pem = str_of(srv.ca_pem);
 	o.loop = loop;
+	dog = watchdog_start(&(struct watchdog_options){.fence = &fence, .on_stuck = on_stuck},
+			     NULL);
+	o.watchdog = dog;
 	lease = lease_thread_start(&o, NULL);
 	beat_timer = loop_timer_new(loop, beat, NULL);
 	beat_ms = clock_mono_ms();
@@ -289,6 +292,7 @@ static struct transport_curl *lead(void)
 static void end(struct transport_curl *tc)
 {
 	lease_thread_free(lease);
+	watchdog_free(dog);
 	loop_timer_free(beat_timer);
 	h2_server_stop(&srv);
 	loop_turn(loop, 0);
@@ -391,7 +395,7 @@ static void test_flood(SSL_CTX *ctx)
 	       atomic_load(&n_answered), (long long)(clock_mono_ms() - begun),
 	       atomic_load(&n_other), (long long)longest_ms, renewals - before);
 	ok(atomic_load(&n_answered) >= least, "a flood of the largest reviews is answered");
-	ok(longest_ms < LEASE_THREAD_STALE_MS / 4, "the heartbeat is never older than a moment");
+	ok(longest_ms < WATCHDOG_STALE_MS / 4, "the heartbeat is never older than a moment");
 	ok(loop_max_stall_us(loop) < 1000000, "no callback of the main loop is long");
 	ok(renewals >= before + 5 && lease_thread_state(lease) == LEASE_LEADER,
 	   "the Lease is renewed all the while");
