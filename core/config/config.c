@@ -288,6 +288,7 @@ static enum mk_code read_text(struct config_run *r, struct mk_err *err)
 static enum mk_code decode(struct config_run *r, struct mk_err *err)
 {
 	enum mk_code code = read_text(r, err);
+	const struct config_problem *first;
 	const char *prefix = "";
 
 	if (code != ERR_OK) {
@@ -303,13 +304,20 @@ static enum mk_code decode(struct config_run *r, struct mk_err *err)
 	if (r->problems->n_errors == 0) {
 		return ERR_OK;
 	}
-	if (str_starts(r->problems->first->text, STR("unknown field"))) {
+	first = r->problems->first;
+	while (first && first->warning) {
+		first = first->next;
+	}
+	if (first && str_starts(first->text, STR("unknown field"))) {
 		struct buf b;
 
 		/* Unknown fields are reported together, without brackets. */
 		buf_init(&b, (size_t)1 << 20);
-		for (const struct config_problem *p = r->problems->first; p != NULL; p = p->next) {
-			buf_printf(&b, "%s%s", b.n ? ", " : "strict decoding error: ", p->text.p);
+		for (const struct config_problem *p = first; p != NULL; p = p->next) {
+			if (!p->warning) {
+				buf_printf(&b, "%s%s",
+					   b.n ? ", " : "strict decoding error: ", p->text.p);
+			}
 		}
 		err_set(err, ERR_INVALID, "%s", b.p ? b.p : "");
 		buf_done(&b);

@@ -14,8 +14,16 @@ struct shape {
 	bool types; /* this pass looks at types, else at unknown fields */
 };
 
+/* Whose keys stand in an object, and so who may have added one since. */
+enum owner {
+	OWNER_KUEUE,
+	OWNER_BOTH, /* multiKueue, and what Kueue has in it */
+	OWNER_US,   /* what only we read */
+};
+
 /* Where a value stands, for Go's words: struct name, and the path without indexes. */
 struct at {
+	enum owner owner;
 	mk_str pointer;
 	mk_str go_path;
 	const char *go_struct;
@@ -212,34 +220,64 @@ static void check(struct shape *s, const struct json *v, const struct config_fie
 	}
 }
 
-static const struct config_field *find_field(const struct config_run *r,
-					     const struct config_schema *schema, mk_str key)
+static unsigned int version_of(const struct config_run *r)
 {
-	unsigned int version = r->v1beta1 ? CV_V1BETA1 : CV_V1BETA2;
+	return r->v1beta1 ? CV_V1BETA1 : CV_V1BETA2;
+}
 
+/* In whatever version; NULL: in none. */
+static const struct config_field *find_field(const struct config_schema *schema, mk_str key)
+{
 	for (size_t i = 0; i < schema->n; i++) {
 		if (str_is(key, schema->fields[i].name)) {
-			return (schema->fields[i].in & version) != 0 ? &schema->fields[i] : NULL;
+			return &schema->fields[i];
 		}
 	}
 	return NULL;
 }
 
-/* For an unknown key: the one that was meant, or all that may stand there. */
-static void suggest(struct config_run *r, const struct config_schema *schema, mk_str key)
+/*
+ * A key that a newer Kueue may have is left to it. An error is what can only be a mistake: a slip
+ * in a key under multiKueue, or in its own name, one of the other version there, and anything
+ * unknown where only our keys stand, since a wall that was not understood would keep less away.
+ */
+static bool is_mistake(const struct config_schema *schema, mk_str key, mk_str near,
+		       enum owner owner)
 {
-	unsigned int version = r->v1beta1 ? CV_V1BETA1 : CV_V1BETA2;
+	switch (owner) {
+	case OWNER_KUEUE:
+		return str_is(near, "multiKueue");
+	case OWNER_BOTH:
+		return near.n > 0 || find_field(schema, key);
+	case OWNER_US:
+	default:
+		return true;
+	}
+}
+
+/* With the key that was meant, or all that may stand there. */
+static void unknown(struct config_run *r, const struct config_schema *schema, mk_str key,
+		    const struct at *at)
+{
+	const char *path = config_quote(r->a, config_path(r->a, r->doc, at->pointer));
 	struct str_guess g = {.word = key};
 	mk_str all = STR("");
 
 	for (size_t i = 0; i < schema->n; i++) {
 		const struct config_field *f = &schema->fields[i];
 
-		if ((f->in & version) != 0) {
+		if ((f->in & version_of(r)) != 0) {
 			str_guess_try(&g, str_of(f->name));
 			all = arena_printf(r->a, "%.*s%s%s", STR_ARG(all), all.n ? ", " : "",
 					   f->name);
 		}
+	}
+	if (is_mistake(schema, key, g.best, at->owner)) {
+		config_error(r, at->pointer, "unknown field %s", path);
+	} else {
+		config_warning(r, at->pointer,
+			       "unknown field %s has no effect here; a newer Kueue may have it",
+			       path);
 	}
 	if (g.best.p) {
 		config_hint(r, "did you mean %.*s? Keys here: %.*s", STR_ARG(g.best), STR_ARG(all));
@@ -253,24 +291,30 @@ static void check_member(struct shape *s, const struct config_member *m,
 			 const struct config_schema *schema, const struct at *at)
 {
 	struct arena *a = s->r->a;
-	const struct config_field *f = find_field(s->r, schema, m->key);
+	const struct config_field *f = find_field(schema, m->key);
+	bool is_known = f && (f->in & version_of(s->r)) != 0;
 	/* The struct that Go embeds shows in its paths. */
-	const char *embedded = f != NULL && f->embedded ? "ControllerManager." : "";
+	const char *embedded = is_known && f->embedded ? "ControllerManager." : "";
 	struct at below = {
 		.pointer = json_pointer_child(a, at->pointer, m->key),
 		.go_path = arena_printf(a, "%.*s%s%s%.*s", STR_ARG(at->go_path),
 					at->go_path.n ? "." : "", embedded, STR_ARG(m->key)),
 		.go_struct = schema->go_type,
+		.owner = at->owner,
 	};
 
-	if (f != NULL) {
-		check(s, m->val, f, &below);
-	} else if (!s->types) {
-		mk_str path = config_path(a, s->r->doc, below.pointer);
-
-		config_error(s->r, below.pointer, "unknown field %s", config_quote(a, path));
-		suggest(s->r, schema, m->key);
+	if (!is_known) {
+		if (!s->types) {
+			unknown(s->r, schema, m->key, &below);
+		}
+		return;
 	}
+	if (at->pointer.n == 0 && str_is(m->key, "multiKueue")) {
+		below.owner = OWNER_BOTH;
+	} else if ((f->in & CV_OURS) != 0) {
+		below.owner = OWNER_US;
+	}
+	check(s, m->val, f, &below);
 }
 
 /* In the order of the keys, not of the file: Kueue reports them so. */

@@ -4,8 +4,9 @@
  * a renewal. But it renews only while the main loop shows signs of life (watchdog.h): a leader that
  * hangs must lose the lease.
  *
- * Life: start -> (the loop is woken when the state changes)* -> release -> free. What the thread tells goes through atomics: the state here, and the fence that the
- * transport obeys. Who holds the Lease is logged when it changes, and may be asked.
+ * Life: start -> (the loop is woken when the state changes)* -> release -> free. What the thread
+ * knows goes through atomics: the state here, and the fence that the transport obeys. Who holds the
+ * Lease is logged when it changes, and may be asked.
  */
 #ifndef MK_DAEMON_LEASE_THREAD_H
 #define MK_DAEMON_LEASE_THREAD_H

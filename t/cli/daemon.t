@@ -50,6 +50,13 @@ printf '  gcIntervall: 1m\n' | config
 says 1 'config.yaml:4: unknown field "multiKueue.gcIntervall": did you mean gcInterval\? Keys here: gcInterval, origin, ' --check-config "$tmp/config.yaml"
 ok $? "an unknown key is told with what was meant, and what there is"
 
+printf '  plugins: {directory: %s/plugins}\n  remoteObjects: {afterFinished: 1h}\ntracing: {endpoint: "otel:4317"}\n' "$tmp" | config
+says 0 'config.yaml:5: warning: unknown field "multiKueue.remoteObjects" has no effect here; a newer Kueue may have it: expected one of: ' \
+	--check-config "$tmp/config.yaml" && grep -q 'config.yaml:6: warning: unknown field "tracing" has no effect' "$tmp/out" && grep -q ': valid; ' "$tmp/out"
+ok $? "keys of a newer Kueue are told with their line, and the file is valid"
+"$B/multikueued" --config "$tmp/config.yaml" --print-kueue-config 2>/dev/null >"$tmp/kueue.yaml" &&
+	grep -q 'otel:4317' "$tmp/kueue.yaml" && grep -q afterFinished "$tmp/kueue.yaml"
+ok $? "... Kueue gets them"
 printf '  plugins: {directory: %s/plugins}\n  dispatcherName: multikueued.io/least-loadet\n' "$tmp" | config
 says 1 'config.yaml:5: .*"multikueued.io/least-loadet": .*: did you mean multikueued.io/least-loaded\?' --check-config "$tmp/config.yaml"
 ok $? "an unknown dispatcher is told with what was meant"

@@ -256,26 +256,57 @@ static void test_decoding(void)
 	refused(V2 "multikueue: {}\n", "strict decoding error: unknown field \"multikueue\"");
 	ok(str_starts(problems.first->hint, STR("did you mean multiKueue? Keys here: ")),
 	   "... with what was meant");
-	refused(V2 "health: {healthProbeBindAdress: x}\n",
-		"strict decoding error: unknown field \"health.healthProbeBindAdress\"");
-	is_str(problems.first->hint.p,
-	       "did you mean healthProbeBindAddress? Keys here: healthProbeBindAddress, "
-	       "readinessEndpointName, livenessEndpointName",
-	       "... also after a slip, with the keys that there are");
-	refused(V2 "health: {port: 1}\n", "strict decoding error: unknown field \"health.port\"");
-	is_str(problems.first->hint.p,
-	       "expected one of: healthProbeBindAddress, readinessEndpointName, "
-	       "livenessEndpointName",
-	       "... when none is near, with these alone");
-	refused(MK "  foo: 1\n", "strict decoding error: unknown field \"multiKueue.foo\"");
-	refused(MK "  externalFrameworks:\n  - {name: A.b.c, x: 1}\n  bar: 2\n",
-		"strict decoding error: unknown field \"multiKueue.bar\", unknown field "
-		"\"multiKueue.externalFrameworks[0].x\"");
+	refused(MK "  gcInterval: 1m\n  gcIntervall: 1\n  externalFramework: []\n  foo: 1\n",
+		"strict decoding error: unknown field \"multiKueue.externalFramework\", unknown "
+		"field \"multiKueue.gcIntervall\"");
+	refused(MK "  externalFrameworks:\n  - {name: A.b.c, nam: 1}\n",
+		"strict decoding error: unknown field \"multiKueue.externalFrameworks[0].nam\"");
+	refused(MK "  network: {invented: 1}\n",
+		"strict decoding error: unknown field \"multiKueue.network.invented\"");
+	refused(MK "  walls:\n  - {config: a, deny: []}\n",
+		"strict decoding error: unknown field \"multiKueue.walls[0].deny\"");
 	refused(MK "  gcInterval: 1m\n  gcInterval: 2m\n",
 		"strict decoding error: yaml: unmarshal errors:\n  line 5: key \"gcInterval\" "
 		"already set in "
 		"map");
 	is_int(problems.first->line, 5, "... in line 5");
+}
+
+/* What stands in the file at that line is left to Kueue: a warning with the hint. */
+static void left(const char *text, int line, const char *field, const char *hint)
+{
+	const struct config_problem *p;
+	char want[200];
+
+	if (!accepted(text, field)) {
+		return;
+	}
+	p = problems.first;
+	snprintf(want, sizeof(want),
+		 "unknown field \"%s\" has no effect here; a newer Kueue may have it", field);
+	ok(p && p->warning && p->line == line && problems.n_warnings == 1,
+	   "... with one warning, which names the line");
+	is_str(p ? p->text.p : "", want, "... and the key");
+	is_str(p ? p->hint.p : "", hint, "... and what may stand there");
+}
+
+static void test_newer_keys(void)
+{
+	left(V2 "health: {healthProbeBindAdress: x}\n", 3, "health.healthProbeBindAdress",
+	     "did you mean healthProbeBindAddress? Keys here: healthProbeBindAddress, "
+	     "readinessEndpointName, livenessEndpointName");
+	left(V2 "health: {port: 1}\n", 3, "health.port",
+	     "expected one of: healthProbeBindAddress, readinessEndpointName, "
+	     "livenessEndpointName");
+	left(V2 "objectRetentionPolicies:\n  jobs: {afterFinished: 1h}\n", 4,
+	     "objectRetentionPolicies.jobs", "expected one of: workloads");
+	left(MK "  externalFrameworks:\n  - {name: A.b.c, x: {y: [1]}}\n", 5,
+	     "multiKueue.externalFrameworks[0].x", "expected one of: name");
+	accepted(V2 "tracing: {endpoint: \"otel:4317\"}\nmultiKueue:\n  gcInterval: 2m\n"
+		    "  objectRetentionPolicies: {remoteObjects: {afterFinished: 1h}}\n",
+		 "sections of a newer Kueue");
+	is_int(problems.n_warnings, 2, "... are warned of");
+	is_int(c.multikueue.gc_interval_ms, 120000, "... and the others count");
 }
 
 static void test_types(void)
@@ -419,6 +450,7 @@ int main(void)
 	test_our_values();
 	test_other_values();
 	test_decoding();
+	test_newer_keys();
 	test_types();
 	test_hostile();
 	test_limits();
