@@ -352,7 +352,6 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	if (!d->loop || notify_new(d->loop, &d->notify, err) != ERR_OK) {
 		return ERR_UNAVAILABLE;
 	}
-	signal(SIGHUP, SIG_IGN);
 	d->run_timer = loop_timer_new(d->loop, run_manager, d);
 	d->beat_timer = loop_timer_new(d->loop, beat, d);
 	d->end_timer = loop_timer_new(d->loop, end_timer_fired, d);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/daemon/early.h"
 
 static int exit_status;
 static int64_t limit_ms;
@@ -36,6 +37,7 @@ void last_resort_begin(int status, int64_t ms)
 	sigset_t all;
 	sigset_t before;
 
+	early_status(status);
 	exit_status = status;
 	limit_ms = ms;
 	if (pthread_attr_init(&attr) != 0) {

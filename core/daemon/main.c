@@ -10,6 +10,7 @@
 #include "core/daemon/crash.h"
 #include "core/daemon/daemon.h"
 #include "core/daemon/descriptors.h"
+#include "core/daemon/early.h"
 #include "core/daemon/rbac.h"
 #include "core/net/tls.h"
 #include "core/net/wipe.h"
@@ -199,6 +200,7 @@ int main(int argc, char **argv)
 	struct options o;
 	struct mk_err err;
 
+	early_begin();
 	protect_memory();
 	alloc_join_at_once();
 	crash_install();
@@ -207,6 +209,11 @@ int main(int argc, char **argv)
 	    options_apply_log(&o, &err) != ERR_OK) {
 		fprintf(stderr, "multikueued: %s\n", err.msg);
 		return EXIT_USAGE;
+	}
+	if (o.mode == OPTIONS_RUN) {
+		early_run();
+	} else {
+		early_task();
 	}
 	if (o.mode == OPTIONS_HELP) {
 		printf("%s", options_help());

@@ -49,6 +49,15 @@ static void rule_named(struct buf *out, const char *group, const char *resource,
 		   group, resource, STR_ARG(name));
 }
 
+/* The same, and the right to watch that object. */
+static void rule_watched(struct buf *out, const char *group, const char *resource, mk_str name)
+{
+	buf_printf(out,
+		   "- apiGroups: [\"%s\"]\n  resources: [%s]\n  resourceNames: [\"%.*s\"]\n"
+		   "  verbs: [get, list, watch, patch]\n",
+		   group, resource, STR_ARG(name));
+}
+
 static void header(struct buf *out, const char *api_version, const char *kind, const char *name,
 		   mk_str ns)
 {
@@ -256,11 +265,11 @@ static void admission_roles(const struct config *c, struct buf *out)
 	rule(out, NAME_GROUP, "localqueues, clusterqueues", "list, watch");
 	if (c->internal_certs) {
 		buf_add(out, STR("# whom API servers trust\n"));
-		rule_named(out, "admissionregistration.k8s.io", "mutatingwebhookconfigurations",
-			   STR(WEBHOOK_CONFIGURATION));
+		rule_watched(out, "admissionregistration.k8s.io", "mutatingwebhookconfigurations",
+			     STR(WEBHOOK_CONFIGURATION));
 		if (c->multikueue.quota_trees != CONFIG_TREES_OFF) {
-			rule_named(out, "admissionregistration.k8s.io",
-				   "validatingwebhookconfigurations", STR(WEBHOOK_VALIDATING));
+			rule_watched(out, "admissionregistration.k8s.io",
+				     "validatingwebhookconfigurations", STR(WEBHOOK_VALIDATING));
 		}
 	}
 	binding(out, "ClusterRole", name, c->namespace_, (mk_str){NULL, 0});
@@ -303,7 +312,7 @@ static void visibility_roles(const struct config *c, struct buf *out)
 	rule(out, "authentication.k8s.io", "tokenreviews", "create");
 	rule(out, "authorization.k8s.io", "subjectaccessreviews", "create");
 	buf_add(out, STR("# whom API servers trust\n"));
-	rule_named(out, "apiregistration.k8s.io", "apiservices", STR(API_SERVICE));
+	rule_watched(out, "apiregistration.k8s.io", "apiservices", STR(API_SERVICE));
 	binding(out, "ClusterRole", name, c->namespace_, (mk_str){NULL, 0});
 	header(out, rbac_api, "Role", name, c->namespace_);
 	buf_add(out, STR("rules:\n# the certificate that all replicas share\n"));

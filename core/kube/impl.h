@@ -319,6 +319,7 @@ struct watch {
 	bool listing;    /* the begin of a list was told, its end not yet */
 	enum watch_phase phase;
 	char *owned_selector;
+	char *owned_name; /* of the only object that is watched, or "" */
 	char *owned_continue;
 	uint64_t rv;      /* resume from here; 0 = list first */
 	uint64_t high;    /* highest seen in this epoch */
@@ -341,8 +342,8 @@ struct watch {
 };
 
 struct watch *watch_find(const struct link *l, uint16_t kind);
-struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str selector,
-			bool metadata_only);
+/* As OP_WATCH_OPEN 'op' says. NULL: out of memory. */
+struct watch *watch_new(struct kube *k, struct link *l, const struct op *op);
 void watch_free(struct kube *k, struct watch *w);
 void watch_start(struct kube *k,
 		 struct watch *w); /* the link got ready, or the kind served: list or resume */

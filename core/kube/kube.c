@@ -246,8 +246,9 @@ enum mk_code kube_start_manager(struct kube *k, const struct endpoint *e, struct
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}
 	for (size_t i = 0; i < sizeof(core) / sizeof(core[0]); i++) {
-		if (!watch_find(l, core[i]) &&
-		    !watch_new(k, l, core[i], (mk_str){NULL, 0}, false)) {
+		const struct op op = {.type = OP_WATCH_OPEN, .kind = core[i]};
+
+		if (!watch_find(l, core[i]) && !watch_new(k, l, &op)) {
 			return err_set(err, ERR_NO_MEMORY, "out of memory");
 		}
 	}
@@ -268,14 +269,14 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 	w = watch_find(l, op->kind);
 	l->kinds[op->kind].sought = op->sought;
 	if (w != NULL && str_eq(str_of(w->owned_selector), op->selector) &&
-	    w->metadata_only == op->metadata_only) {
+	    str_eq(str_of(w->owned_name), op->name) && w->metadata_only == op->metadata_only) {
 		discovery_seek(k, l);
 		return ERR_OK;
 	}
 	if (w != NULL) {
 		watch_free(k, w); /* another selection: what it showed is no base to resume from */
 	}
-	w = watch_new(k, l, op->kind, op->selector, op->metadata_only);
+	w = watch_new(k, l, op);
 	if (!w) {
 		return err_set(err, ERR_NO_MEMORY, "out of memory");
 	}

@@ -33,26 +33,27 @@ struct watch *watch_find(const struct link *l, uint16_t kind)
 	return NULL;
 }
 
-struct watch *watch_new(struct kube *k, struct link *l, uint16_t kind, mk_str selector,
-			bool metadata_only)
+struct watch *watch_new(struct kube *k, struct link *l, const struct op *op)
 {
 	struct watch *w = mk_calloc(1, sizeof(*w));
 
 	if (!w) {
 		return NULL;
 	}
-	w->owned_selector = mk_strndup(!selector.p ? STR("") : selector);
-	if (!w->owned_selector || !timer_init(k, &w->timer, on_timer, w)) {
+	w->owned_selector = mk_strndup(!op->selector.p ? STR("") : op->selector);
+	w->owned_name = mk_strndup(!op->name.p ? STR("") : op->name);
+	if (!w->owned_selector || !w->owned_name || !timer_init(k, &w->timer, on_timer, w)) {
 		mk_free(w->owned_selector);
+		mk_free(w->owned_name);
 		mk_free(w);
 		return NULL;
 	}
 	w->l = l;
-	w->kind = kind;
-	w->high = l->kinds[kind].high; /* a new watch must not show an older state */
-	w->metadata_only = metadata_only;
-	w->is_secret = kind == KIND_SECRET;
-	w->core = l->id == CLUSTER_MANAGER ? kind <= KIND_SECRET : kind == KIND_WORKLOAD;
+	w->kind = op->kind;
+	w->high = l->kinds[op->kind].high; /* a new watch must not show an older state */
+	w->metadata_only = op->metadata_only;
+	w->is_secret = op->kind == KIND_SECRET;
+	w->core = l->id == CLUSTER_MANAGER ? op->kind <= KIND_SECRET : op->kind == KIND_WORKLOAD;
 	w->limit = LIST_LIMIT;
 	w->ended_ms = INT64_MIN / 2;
 	frame_init(&w->frame);
@@ -95,6 +96,7 @@ void watch_free(struct kube *k, struct watch *w)
 	frame_done(&w->frame);
 	list_del(&w->node);
 	mk_free(w->owned_selector);
+	mk_free(w->owned_name);
 	mk_free(w);
 }
 
@@ -136,16 +138,6 @@ void watch_list_again(struct kube *k, struct watch *w)
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
-
-void watch_path(struct kube *k, const struct watch *w, struct buf *b)
-{
-	struct url_target t = {.kind = &k->kinds->k[w->kind],
-			       .plural = discovery_plural(w->l, w->kind),
-			       .ns = w->is_secret || w->kind == KIND_PROFILE ? str_of(k->owned_ns)
-									     : (mk_str){NULL, 0}};
-
-	url_path(b, &t);
-}
 
 uint64_t watch_least(const struct watch *w)
 {

@@ -13,6 +13,21 @@ static const char accept_metadata[] =
 
 static void on_page(struct kube *k, void *ctx, const struct answer *an);
 
+void watch_path(struct kube *k, const struct watch *w, struct buf *b)
+{
+	struct url_target t = {.kind = &k->kinds->k[w->kind],
+			       .plural = discovery_plural(w->l, w->kind),
+			       .ns = w->is_secret || w->kind == KIND_PROFILE ? str_of(k->owned_ns)
+									     : (mk_str){NULL, 0}};
+
+	url_path(b, &t);
+	/* A right to one name lets no request pass that does not say it. */
+	if (w->owned_name[0] != '\0') {
+		url_query(b, "fieldSelector",
+			  arena_printf(&k->scratch, "metadata.name=%s", w->owned_name));
+	}
+}
+
 void watch_open_list(struct kube *k, struct watch *w)
 {
 	struct call_spec s = {.done = on_page, .ctx = w};

@@ -22,7 +22,10 @@ enum op_type {
 	 * the only read besides watches: after an unknown outcome, AlreadyExists, or in a new epoch
 	 */
 	OP_GET,
-	/* keep (cluster, kind) watched: selector, metadata_only, sought; idempotent */
+	/*
+	 * keep (cluster, kind) watched: selector, metadata_only, sought; name: that object alone;
+	 * idempotent
+	 */
 	OP_WATCH_OPEN,
 	OP_WATCH_CLOSE,
 	/*

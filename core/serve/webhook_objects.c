@@ -61,6 +61,38 @@ struct webhook_objects {
 	bool table_exists;
 };
 
+/* A task that only the leader has, with an authority of our own. */
+static struct trusting *trusting_of(struct webhook_objects *w, size_t id)
+{
+	struct trusting *t = &w->trusting[id == TASK_ALSO ? 1 : 0];
+
+	return (id == TASK_BUNDLE || id == TASK_ALSO) && t->name.n > 0 && w->o.own_authority ? t
+											     : NULL;
+}
+
+/*
+ * API servers refuse every job between a change of such an object and our next look at it. Where
+ * the right to watch it is missing, that look comes each REGULAR_MS all the same.
+ */
+static bool watch_trusting(struct webhook_objects *w)
+{
+	bool good = true;
+
+	for (enum task_id id = TASK_BUNDLE; id <= TASK_ALSO; id++) {
+		const struct trusting *t = trusting_of(w, id);
+		const struct op op = {.type = OP_WATCH_OPEN,
+				      .cluster = CLUSTER_MANAGER,
+				      .kind = t ? t->kind : KIND_WEBHOOKS,
+				      .name = t ? t->name : STR_NONE,
+				      .selector = STR(""),
+				      .subresource = "",
+				      .metadata_only = true};
+
+		good = good && (!t || kube_do(w->o.kube, &op, NULL) == ERR_OK);
+	}
+	return good;
+}
+
 struct webhook_objects *webhook_objects_new(const struct webhook_objects_options *o)
 {
 	struct webhook_objects *w = mk_calloc(1, sizeof(*w));
@@ -74,6 +106,10 @@ struct webhook_objects *webhook_objects_new(const struct webhook_objects_options
 		w->trusting[1] = (struct trusting){.kind = o->also_kind, .name = o->also};
 		for (size_t i = 0; i < 2; i++) {
 			buf_init(&w->trusting[i].bundle, SECRET_MAX);
+		}
+		if (!watch_trusting(w)) {
+			webhook_objects_free(w);
+			return NULL;
 		}
 	}
 	return w;
@@ -103,32 +139,34 @@ void webhook_objects_free(struct webhook_objects *w)
 	}
 }
 
+static void look_at_once(struct task *t)
+{
+	t->due_ms = 0;
+	t->again = t->in_air;
+}
+
 void webhook_objects_event(struct webhook_objects *w, const struct event *ev)
 {
 	bool is_up = ev->type == EV_LINK && ev->link == LINK_UP;
+	bool changed = ev->type == EV_OBSERVED || ev->type == EV_GONE;
 
 	if (ev->cluster != CLUSTER_MANAGER) {
 		return;
 	}
-	if (is_up || ((ev->type == EV_OBSERVED || ev->type == EV_GONE) && ev->kind == KIND_SECRET &&
-		      w->o.own_authority && str_eq(ev->name, w->o.secret))) {
-		w->tasks[TASK_SECRET].due_ms = 0;
-		w->tasks[TASK_SECRET].again = w->tasks[TASK_SECRET].in_air;
+	if (is_up || (changed && ev->kind == KIND_SECRET && w->o.own_authority &&
+		      str_eq(ev->name, w->o.secret))) {
+		look_at_once(&w->tasks[TASK_SECRET]);
+	}
+	for (enum task_id id = TASK_BUNDLE; id <= TASK_ALSO; id++) {
+		const struct trusting *t = trusting_of(w, id);
+
+		if (t && (is_up || (changed && ev->kind == t->kind && str_eq(ev->name, t->name)))) {
+			look_at_once(&w->tasks[id]);
+		}
 	}
 	if (is_up) {
-		w->tasks[TASK_BUNDLE].due_ms = 0;
-		w->tasks[TASK_ALSO].due_ms = 0;
 		w->tasks[TASK_TABLE].due_ms = 0;
 	}
-}
-
-/* A task that only the leader has, with an authority of our own. */
-static struct trusting *trusting_of(struct webhook_objects *w, size_t id)
-{
-	struct trusting *t = &w->trusting[id == TASK_ALSO ? 1 : 0];
-
-	return (id == TASK_BUNDLE || id == TASK_ALSO) && t->name.n > 0 && w->o.own_authority ? t
-											     : NULL;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */

@@ -51,7 +51,10 @@ struct webhook_objects *webhook_objects_new(const struct webhook_objects_options
 /* After kube_free: until then its answers come here. NULL is fine. */
 void webhook_objects_free(struct webhook_objects *w);
 
-/* Told of every event: a change of the Secret is read at once. */
+/*
+ * Told of every event: a change of the Secret, or of an object that names whom API servers trust,
+ * is read at once.
+ */
 void webhook_objects_event(struct webhook_objects *w, const struct event *ev);
 
 /* Does what is due. 'leads': may write. */

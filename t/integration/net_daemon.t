@@ -237,5 +237,41 @@ ok $? "without leader election it leads at once"
 kill -INT "$e"
 wait "$e"
 ok $? "SIGINT ends it too"
+
+# --- told to end at any moment --------------------------------------------------------------------
+# early WORDS...: starts the daemon 40 times and sends SIGTERM each time a little later, to the last
+# child of what was started. A signal before main() waits, since it is blocked there. Prints how
+# often it ended with 0 within 20 s.
+early() {
+	perl -MPOSIX -MTime::HiRes=sleep -e '
+		my $good = 0;
+		sub children { my ($pid) = @_; open(my $f, "<", "/proc/$pid/task/$pid/children") or return; return split(" ", <$f> // "") }
+		for my $n (0 .. 39) {
+			my $set = POSIX::SigSet->new(SIGTERM);
+			sigprocmask(SIG_BLOCK, $set);
+			my $pid = fork() // die;
+			exec(@ARGV) or die if $pid == 0;
+			my $target = $pid;
+			if ($ARGV[0] eq "unshare") {
+				for (1 .. 2000) { ($target) = children($pid); last if $target && readlink("/proc/$target/exe") =~ /multikueued/; sleep(0.001) }
+			}
+			sleep($n * 0.004);
+			kill("TERM", $target);
+			my ($ended, $until) = (0, time + 20);
+			while (!($ended = waitpid($pid, WNOHANG)) && time < $until) { sleep(0.002) }
+			my $status = $?;
+			if (!$ended) { kill("KILL", $target); waitpid($pid, 0) } elsif ($status == 0) { $good++ }
+		}
+		print $good' "$@"
+}
+is "$(early "$mk" --config "$dir/alone.yaml" --kubeconfig "$dir/ks/mgr.kubeconfig" 2>"$dir/early.log")" 40 \
+	"SIGTERM at 40 early moments: exit 0 each time"
+grep -q '"told to end, with nothing to drain: ending"' "$dir/early.log"
+ok $? "... some before the loop, which the log says"
+if unshare -p -f true 2>/dev/null; then
+	is "$(early unshare -p -f "$mk" --config "$dir/alone.yaml" --kubeconfig "$dir/ks/mgr.kubeconfig" 2>/dev/null)" 40 "... also as process 1"
+else
+	skip "... also as process 1" "no right to make a namespace of processes"
+fi
 [ $tap_bad = 0 ] || sed 's/^/# /' "$dir"/*.log | cut -c1-300 | tail -n 60
 done_testing

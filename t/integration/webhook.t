@@ -19,7 +19,9 @@ metric() { # PORT NAME
 }
 
 # --- our own authority ----------------------------------------------------------------------------
-fleet_kubesim --log "$dir/requests" && fleet_plugins && fleet_manager one
+fleet_kubesim --log "$dir/requests" && fleet_plugins &&
+	api mgr POST /kubesim/crd '{"group":"admissionregistration.k8s.io","version":"v1","plural":"mutatingwebhookconfigurations",
+	"kind":"MutatingWebhookConfiguration","clusterScoped":true}' >/dev/null && fleet_manager one
 ok $? "a fleet is up"
 one=$MANAGER_PORT
 one_pid=$MANAGER_PID
@@ -33,6 +35,27 @@ old='{"metadata":{"labels":{"kueue.x-k8s.io/queue-name":"user-queue"}},"spec":{"
 is "$(review /Pod UPDATE "$pod" "$old" | ask "$one" | patch_in)" \
 	'[{"op":"add","path":"/spec/schedulingGates","value":[{"name":"kueue.x-k8s.io/admission"}]},{"op":"remove","path":"/spec/nodeSelector"}]' \
 	"a pod keeps its gate"
+
+# API servers refuse every Job while the configuration does not name the authority.
+HOOKS=/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations
+HOOK=$HOOKS/multikueue-mutating-webhook-configuration
+hooks() {
+	api mgr POST $HOOKS '{"apiVersion":"admissionregistration.k8s.io/v1","kind":"MutatingWebhookConfiguration",
+		"metadata":{"name":"multikueue-mutating-webhook-configuration"},"webhooks":[{"name":"m","clientConfig":{"caBundle":""}}]}' >/dev/null
+}
+trusted() {
+	[ "$(api mgr GET $HOOK | jq -r '.webhooks[0].clientConfig.caBundle')" = "$(base64 -w0 "$dir/ca.crt")" ]
+}
+hooks
+wait_for 60 trusted
+ok $? "the configuration gets the authority"
+for round in again "and again"; do
+	api mgr DELETE $HOOK >/dev/null
+	hooks
+	wait_for 10 trusted
+	ok $? "made anew, it gets it at once, $round: no wait for the look of each minute"
+done
+
 WEBHOOK_MORE="tls: {minVersion: VersionTLS13}"
 fleet_manager two
 two=$MANAGER_PORT

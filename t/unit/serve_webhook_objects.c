@@ -318,6 +318,44 @@ static const char *hooks(struct arena *a, const char *kind, mk_str bundle)
 		.p;
 }
 
+/* Both are watched, by name: what is made anew, or changed, is looked at and repaired at once. */
+static void test_changed(struct arena *a, mk_str bundle)
+{
+	static const char watches[2][200] = {
+		HOOKS
+		"mutatingwebhookconfigurations?fieldSelector=metadata.name%3D" WEBHOOK_CONFIGURATION
+		"&watch=1",
+		HOOKS
+		"validatingwebhookconfigurations?fieldSelector=metadata.name%3D" WEBHOOK_VALIDATING
+		"&watch=1"};
+	struct event ev = {.type = EV_OBSERVED,
+			   .cluster = CLUSTER_MANAGER,
+			   .kind = KIND_WEBHOOKS,
+			   .name = STR("of another program")};
+
+	ok(asked(watches[0]) && asked(watches[1]), "each is watched, and no other object");
+	webhook_objects_event(w, &ev);
+	is_int(waits(), 60000, "one of another name is none of ours");
+	ev.name = STR(WEBHOOK_CONFIGURATION);
+	webhook_objects_event(w, &ev);
+	ok(waits() <= 0, "one that was made anew is due at once");
+	run(true);
+	webhook_objects_event(w, &ev);
+	fake_answer(&f, 0, "GET " MUTATING, 200,
+		    hooks(a, "MutatingWebhookConfiguration", STR("eA==")));
+	ok(asked("PATCH " MUTATING), "... and gets the authority");
+	fake_answer(&f, 0, "PATCH " MUTATING, 200,
+		    hooks(a, "MutatingWebhookConfiguration", bundle));
+	run(true);
+	fake_answer(&f, 0, "GET " MUTATING, 200, hooks(a, "MutatingWebhookConfiguration", bundle));
+	ok(!asked("PATCH " MUTATING) && waits() == 60000, "... once");
+	ev.type = EV_GONE;
+	ev.kind = KIND_VALIDATING;
+	ev.name = STR(WEBHOOK_VALIDATING);
+	webhook_objects_event(w, &ev);
+	ok(waits() <= 0, "the same for one that goes");
+}
+
 static void test_two_configurations(void)
 {
 	struct arena a;
@@ -348,6 +386,8 @@ static void test_two_configurations(void)
 	fake_answer(&f, 0, "GET " VALIDATING, 200,
 		    hooks(&a, "ValidatingWebhookConfiguration", bundle));
 	ok(!asked("PATCH " VALIDATING), "... once");
+	is_int(waits(), 60000, "then nothing is due for a minute");
+	test_changed(&a, bundle);
 	finish();
 
 	begin(true);
