@@ -61,7 +61,7 @@ void bound_quota(struct sim *s, size_t index)
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}
-	fail(s, "quota", "%s was evicted %lld s ago, and still holds its quota", u->name,
+	fail(s, "I4 duties", "%s was evicted %lld s ago, and still holds its quota", u->name,
 	     (long long)(s->now - u->evicted_at) / 1000);
 }
 
@@ -205,8 +205,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	complete = since(job, "Complete");
 	failed = since(job, "Failed");
 	if (is_his(s, u, job) && s->now - HEARD_MS > (complete < failed ? complete : failed)) {
-		fail(s, "finish-once", "%s is given up, although it has ended on %s", u->name,
-		     w->name);
+		fail(s, "I3 end", "%s is given up, although it has ended on %s", u->name, w->name);
 	}
 }
 

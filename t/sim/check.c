@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Invariants after every commit of every API server:
- *   single-run   a job runs on one cluster at a time, the committed winner
- *   origin       a daemon writes and deletes only what its manager made
- *   finish-once  the end is the winner's, comes once, and before anything remote is deleted
+ *   I9 marks     a daemon writes and deletes on workers only what its manager made
+ *   finish-once  the end is the winner's, and comes once
  *   order        a job is dispatched only while its quota is reserved
  *   monotone     what was decided or counted does not go back
  *   one writer   only the daemon that holds the lease sends writes
@@ -65,87 +64,6 @@ bool job_over(const struct json *job)
 	       has_condition(job, "Completed");
 }
 
-/*
- * Copies of the job with that uid which may run, over all workers; some
- * may be on a worker out of reach.
- */
-static int count_copies(struct sim *s, mk_str ns, mk_str name, mk_str uid, bool *ret_excused)
-{
-	const struct user *u = user_by_uid(s, uid);
-	int running = 0;
-
-	*ret_excused = false;
-	for (size_t i = 1; i <= s->n_workers; i++) {
-		const struct json *o =
-			ks_get(s->plane[i].store, u ? user_resource(u) : JOBS, ns, name);
-
-		/* A copy of an earlier job of this name is another job's. */
-		if (o != NULL && json_str_at(o, ORIGIN).n > 0 &&
-		    (str_eq(json_str_at(o, ORIGIN_UID), uid) ||
-		     (u != NULL && user_by_uid(s, json_str_at(o, ORIGIN_UID)) == u)) &&
-		    !json_bool(json_at(o, "/spec/suspend")) && !job_over(o)) {
-			running++;
-			*ret_excused |= s->is_wide && excuse_late(s, &s->plane[i]);
-		}
-	}
-	return running;
-}
-
-static void recount_later(struct sim *s, size_t index)
-{
-	struct msg *m = msg_new(s, M_RECOUNT);
-
-	m->index = index;
-	schedule(s, m, s->now + 5000);
-}
-
-void check_recount(struct sim *s, size_t index)
-{
-	struct user *u = &s->user[index];
-	bool excused;
-
-	u->watched = false;
-	if (count_copies(s, STR("default"), str_of(u->name), str_of(u->uid), &excused) <= 1) {
-		return;
-	}
-	if (!excused) {
-		fail(s, "extra copy", "%s runs twice, and every worker is in reach", u->name);
-		return;
-	}
-	u->watched = true;
-	recount_later(s, index);
-}
-
-/* Counts the copies of a job that may run, over all workers. */
-static void check_single(struct sim *s, const struct ks_commit *c, size_t plane)
-{
-	mk_str uid = json_str_at(c->after, ORIGIN_UID);
-	struct user *u = user_by_uid(s, uid);
-	bool excused;
-
-	if (!c->after || json_bool(json_at(c->after, "/spec/suspend")) ||
-	    json_str_at(c->after, ORIGIN).n == 0) {
-		return;
-	}
-	if (count_copies(s, c->ns, c->name, uid, &excused) > 1) {
-		if (!excused) {
-			fail(s, "single-run", "%.*s runs on several clusters", STR_ARG(c->name));
-		} else if (u != NULL && !u->watched) {
-			s->cov->situations[SIT_TWICE]++;
-			u->watched = true;
-			recount_later(s, (size_t)(u - s->user));
-		}
-	}
-	if (!u) {
-		return;
-	}
-	u->ran |= (uint64_t)1 << plane;
-	if ((u->ran & (u->ran - 1)) && !s->is_wide) {
-		fail(s, "single-run", "%.*s ran on several clusters, one after the other",
-		     STR_ARG(c->name));
-	}
-}
-
 static bool is_pod(const struct ks_commit *c)
 {
 	return str_is(c->resource, "v1/pods");
@@ -169,22 +87,6 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	return ks_get(mgr, WORKLOADS, c->ns, name);
 }
 
-/* A job is made on the committed winner only; this is why it cannot start twice. */
-static void check_job_create(struct sim *s, const struct site *site, const struct plane *p,
-			     const struct ks_commit *c)
-{
-	const struct json *local = local_of(s, site, c);
-	mk_str uid = json_str_at(c->after, "/metadata/annotations/multikueued.io~1workload-uid");
-
-	if (local != NULL && str_eq(json_str_at(local, "/metadata/uid"), uid) &&
-	    !has_condition(local, "Evicted") && !excuse_meddled(s) &&
-	    !excuse_overtaken(s, local, p, c) &&
-	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) != p) {
-		fail(s, "single-run", "%.*s is made on %s, which has not won", STR_ARG(c->name),
-		     p->name);
-	}
-}
-
 /* Nothing of the winner is deleted before the local Finished is written. */
 static void check_remote_delete(struct sim *s, const struct site *site, struct plane *p,
 				const struct ks_commit *c)
@@ -202,7 +104,7 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
 	    !has_condition(local, "Evicted") &&
 	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) == p) {
-		fail(s, "finish-once",
+		fail(s, "I3 end",
 		     "%.*s %.*s deleted on the winner %s before the local Workload is Finished",
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}
@@ -245,36 +147,12 @@ static void note_taken(struct sim *s, const struct ks_commit *c)
 	}
 }
 
-/* A job ended on the cluster that has won: that round is not to be run again. */
-static void note_over(struct sim *s, const struct plane *p, const struct ks_commit *c)
-{
-	struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
-
-	if (u != NULL && job_over(c->after) && !job_over(c->before) &&
-	    plane_of_cluster(s, json_str_at(workload_of(s, u), "/status/clusterName")) == p) {
-		u->over_round = u->rounds;
-	}
-}
-
-static void check_again(struct sim *s, const struct plane *p, const struct ks_commit *c)
-{
-	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
-
-	if (u != NULL && u->over_round == u->rounds && !excuse_meddled(s)) {
-		fail(s, "finish-once", "%.*s ended, and is made again on %s", STR_ARG(c->name),
-		     p->name);
-	}
-}
-
 static void check_worker(struct sim *s, struct plane *p, const struct ks_commit *c,
 			 const struct site *by)
 {
 	bool job = is_job_resource(c->resource);
 
-	if (job) {
-		check_single(s, c, p->index);
-		note_over(s, p, c);
-	}
+	judge_commit(s, p, c, by);
 	if (str_is(c->resource, WORKLOADS)) {
 		note_verdict(s, p, c);
 		if (s->places && by) {
@@ -289,15 +167,11 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 	s->writes++;
 	if (!job && !is_pod(c) && !str_is(c->resource, WORKLOADS)) {
-		fail(s, "origin", "wrote %.*s %.*s on %s", STR_ARG(c->resource), STR_ARG(c->name),
+		fail(s, "I9 marks", "wrote %.*s %.*s on %s", STR_ARG(c->resource), STR_ARG(c->name),
 		     p->name);
 	} else if (!is_ours(by, c->before != NULL ? c->before : c->after)) {
-		fail(s, "origin", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
+		fail(s, "I9 marks", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
-	}
-	if ((job || is_pod(c)) && !c->before) {
-		check_job_create(s, by, p, c);
-		check_again(s, p, c);
 	}
 	if (str_is(c->verb, "delete") && c->before != NULL) {
 		check_remote_delete(s, by, p, c);
@@ -380,6 +254,9 @@ static void note_check(struct sim *s, const struct ks_commit *c)
 		      (u->rejecting || s->walls || (s->places && s->places->rejects) ||
 		       excuse_not_managed(s, u));
 	u->retries += str_is(state, "Retry");
+	if (str_is(state, "Retry")) {
+		judge_retry(s, u, c);
+	}
 	u->ready_at = str_is(state, "Ready") ? s->now : u->ready_at;
 }
 
@@ -481,7 +358,7 @@ void check_send(struct proc *p, const struct msg *m)
 
 	if (str_is(m->req.method, "DELETE") &&
 	    !memmem(m->req.body.p, m->req.body.n, "\"uid\":\"", 7)) {
-		fail(s, "origin", "%.*s is to be deleted, whichever uid it has",
+		fail(s, "I9 marks", "%.*s is to be deleted, whichever uid it has",
 		     STR_ARG(m->req.target));
 	}
 

@@ -183,9 +183,6 @@ static void people_msg(struct sim *s, const struct msg *m)
 	case M_DISPATCH:
 		churn_dispatch(s);
 		break;
-	case M_RECOUNT:
-		check_recount(s, m->index);
-		break;
 	case M_KINDS:
 		sim_kinds_turn(s);
 		break;
@@ -233,6 +230,7 @@ void run_until(struct sim *s, int64_t until)
 		}
 		s->steps++;
 		arena_clear(&s->arena);
+		judge_look(s);
 		process_msg(s, m);
 	}
 	if (!s->failed && s->now < until) {

@@ -105,6 +105,9 @@ void coverage_add(struct coverage *to, const struct coverage *from)
 	for (int i = 0; i < CODES; i++) {
 		to->codes[i] += from->codes[i];
 	}
+	for (int i = 0; i < KNOWN_MAX; i++) {
+		to->known[i] += from->known[i];
+	}
 	for (size_t i = 0; i < from->n_rules; i++) {
 		to->rules[i] += from->rules[i];
 		memcpy(to->rule_names[i], from->rule_names[i], sizeof(to->rule_names[i]));

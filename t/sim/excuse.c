@@ -6,12 +6,20 @@ enum { HEALED_MS = 60 * 1000 };
 
 void excuse_disturbed(struct plane *p, bool on)
 {
+	if (on && p->bad_until != INT64_MAX) {
+		p->bad_since = p->sim->now;
+	}
 	p->bad_until = on ? INT64_MAX : p->sim->now;
 }
 
 bool excuse_late(const struct sim *s, const struct plane *p)
 {
 	return p->bad_until == INT64_MAX || s->now < p->bad_until + HEALED_MS;
+}
+
+bool excuse_unseen(const struct sim *s, const struct plane *p)
+{
+	return excuse_late(s, p) && s->now - p->bad_since >= s->lost_timeout_ms;
 }
 
 bool excuse_outdated(const struct sim *s, const struct site *site)

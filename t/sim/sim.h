@@ -10,6 +10,7 @@
  *   churn.c      what users change meanwhile      plugins.c     adapter and dispatchers of a seed
  *   worlds.c     what happens to a cluster        bounds.c      what must end, how often, how long
  *   check.c      invariants after every commit    rest.c        and once all is quiet
+ *   judge*.c     I1 to I9, from the servers' objects
  *   world.c      what a seed consists of          coverage.c    what was ever hit
  *   scenario.c   scripted stories                 features.c    of features behind gates
  *   story.c      what stories are made of         copies.c      of one winner
@@ -17,7 +18,7 @@
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
  *   kinds.c      jobs of other kinds              stuck.c       of more quota than workers have
  *   placing.c    of the dispatcher placement      sections.c    its sections
- *   main.c       seeds, processes, options
+ *   main.c       seeds, processes, options         known.c      the list of known failures
  */
 #ifndef MK_T_SIM_H
 #define MK_T_SIM_H
@@ -38,6 +39,7 @@ enum {
 	MAX_ORIGINS = 4,
 	MAX_USERS = 6000,
 	MAX_RULES = 80,
+	KNOWN_MAX = 64,
 	CODES = 600,
 	STEPS_MIN = 2000,
 	FAULTS_END_MS = 120 * 1000, /* faults begin and end before */
@@ -111,7 +113,8 @@ struct plane {
 	int64_t watch_at;     /* when M_WATCHES is due */
 	int64_t restored_at;  /* when it went back to a snapshot last; 0 never */
 	uint64_t restored_rv; /* of what was newest in it */
-	int64_t bad_until;    /* a disturbance of it ended then, or lasts (INT64_MAX) */
+	int64_t bad_since;    /* the last disturbance of it began */
+	int64_t bad_until;    /* ... and ended then, or lasts (INT64_MAX) */
 	struct ks_store *lag; /* what a server that lags would show; NULL: it does not */
 	bool shape, rewrite;  /* webhooks */
 	bool limit_jobs;      /* each write to a job is one too many */
@@ -203,7 +206,6 @@ struct user {
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
 	bool refused;                  /* rejected, for want of an adapter or by a wall */
 	bool taken;       /* another client, or a restore, deleted its ended remote job */
-	bool watched;     /* runs twice: M_RECOUNT will look again */
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
 	uint64_t had_won; /* bit per plane that it ever named */
 	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
@@ -246,9 +248,9 @@ struct coverage {
 	char rule_names[MAX_RULES][24];
 	size_t n_rules;
 	uint64_t steps, seeds, workloads;
-	uint64_t most_requests; /* about one Workload within a minute */
-	uint64_t
-		streams; /* sum over the seeds of what each sent, hashed: the same code gives the same */
+	uint64_t most_requests;    /* about one Workload within a minute */
+	uint64_t streams;          /* sum over the seeds of what each sent, hashed */
+	uint64_t known[KNOWN_MAX]; /* failures by line of known-failures */
 	enum coverage_kind kind;
 };
 
@@ -274,19 +276,20 @@ struct sim {
 	int64_t placement_timeout_ms; /* 0: off */
 	int64_t stuck_until;          /* workers have little quota until then; 0: not */
 	struct places *places;        /* placing.h; NULL: not that world */
-	unsigned each_pods;           /* pods of each job that is submitted now; 0: drawn */
-	const char *notes;            /* ... its annotations; see struct user */
-	bool scripted;                /* a scenario: nothing is drawn */
-	bool classed;                 /* jobs name a priority class */
-	bool elastic;                 /* jobs are */
-	bool elsewhere;               /* who submits now takes the other queue */
-	enum user_of of;              /* ... submits this */
-	bool kinds;                   /* adapters of other kinds are there */
-	struct engine_gates gates;    /* besides those that every seed has */
-	unsigned quota;               /* of each worker, in jobs; 0 = drawn */
-	int64_t admit_ms;             /* delay of each admission on workers; 0 = drawn */
-	bool cordons;                 /* workers are taken out at times */
-	bool selects;                 /* the config takes workers but w1 by a label */
+	struct judge *judge;
+	unsigned each_pods;        /* pods of each job that is submitted now; 0: drawn */
+	const char *notes;         /* ... its annotations; see struct user */
+	bool scripted;             /* a scenario: nothing is drawn */
+	bool classed;              /* jobs name a priority class */
+	bool elastic;              /* jobs are */
+	bool elsewhere;            /* who submits now takes the other queue */
+	enum user_of of;           /* ... submits this */
+	bool kinds;                /* adapters of other kinds are there */
+	struct engine_gates gates; /* besides those that every seed has */
+	unsigned quota;            /* of each worker, in jobs; 0 = drawn */
+	int64_t admit_ms;          /* delay of each admission on workers; 0 = drawn */
+	bool cordons;              /* workers are taken out at times */
+	bool selects;              /* the config takes workers but w1 by a label */
 	struct proc proc[MAX_PROCS];
 	size_t n_procs;
 	struct user *user; /* MAX_USERS */
@@ -331,7 +334,6 @@ enum msg_type {
 	M_LEASE_REPLY,
 	M_FAULT_TURN,
 	M_DISPATCH, /* the external dispatcher */
-	M_RECOUNT,  /* does a job still run twice? */
 	M_KINDS,    /* sim_kinds_turn */
 	M_QUOTA,    /* has an evicted Workload given its quota back? */
 };
@@ -514,9 +516,8 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c);
 /* A mutating request leaves process 'p'. */
 void check_send(struct proc *p, const struct msg *m);
 void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
-void check_recount(struct sim *s, size_t user);
 bool job_over(const struct json *job);
-/* Is everything that the users wanted done? 'why' gets the first thing that is not. */
+/* Is all done that the users wanted? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
 void rest_check(struct sim *s);
 
@@ -534,10 +535,9 @@ bool bound_is_busy(const struct sim *s, const struct plane *home);
 void excuse_disturbed(struct plane *p, bool on);
 /* May what happens there be late? The manager cannot stop a copy that is out of reach. */
 bool excuse_late(const struct sim *s, const struct plane *p);
-/*
- * Did the request that is being carried out leave before the site's manager
- * was restored? It was right then.
- */
+/* Was it out of sight for so long that a job which runs there may run elsewhere too? */
+bool excuse_unseen(const struct sim *s, const struct plane *p);
+/* Did the request that is carried out leave before the manager was restored? It was right then. */
 bool excuse_outdated(const struct sim *s, const struct site *site);
 /*
  * Did the manager go back to before its first Lease, 'p' begin with that, and
@@ -593,6 +593,7 @@ void world_end(struct sim *s);
 /* One more daemon of the first manager. */
 void world_add_daemon(struct sim *s);
 
+#include "t/sim/judge.h"
 #include "t/sim/placing.h"
 #include "t/sim/worlds.h"
 

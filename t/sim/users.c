@@ -250,6 +250,7 @@ static void know_job(struct sim *s, struct user *u)
 	u->had_won = 0;
 	u->taken = false;
 	u->rounds++;
+	*judged_of(s, u) = (struct judged){0};
 }
 
 static void submit(struct sim *s, struct user *u)

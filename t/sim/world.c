@@ -46,6 +46,7 @@ void world_start(struct sim *s)
 	s->is_wide = s->scripted || (s->wants_wide && !s->no_faults && s->seed % 3 != 0);
 	faults_prepare(s);
 	plugins_load(s);
+	judge_init(s);
 	if (s->lost_timeout_ms == 0) {
 		s->lost_timeout_ms = 15 * 60 * 1000;
 	}
@@ -103,6 +104,7 @@ void world_end(struct sim *s)
 	heap_done(&s->heap);
 	free(s->user);
 	placing_done(s);
+	judge_done(s);
 	plug_free(s->plug);
 	plug_free(s->plug_without);
 	arena_done(&s->arena);
@@ -117,7 +119,7 @@ bool sim_run(struct sim *s)
 	while (!s->failed && !rest_reached(s, why, sizeof(why))) {
 		/* With a placementTimeout a Workload may rest for half an hour more. */
 		if (s->now > SETTLE_MAX_MS + (s->placement_timeout_ms > 0 ? SETTLE_MAX_MS : 0)) {
-			fail(s, "no loss", "still not done: %s", why);
+			fail(s, "I4 duties", "still not done: %s", why);
 			break;
 		}
 		run_until(s, s->now + 5000);

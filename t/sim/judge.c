@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the judge remembers, and when it looks. */
+#include <stdlib.h>
+
+#include "t/sim/sim.h"
+
+void judge_init(struct sim *s)
+{
+	s->judge = calloc(1, sizeof(*s->judge));
+	if (s->judge) {
+		s->judge->of = calloc(MAX_USERS, sizeof(*s->judge->of));
+	}
+	if (!s->judge || !s->judge->of) {
+		abort();
+	}
+	for (size_t i = 0; i < MAX_SITES; i++) {
+		s->judge->calm_since[i] = INT64_MAX;
+	}
+}
+
+void judge_done(struct sim *s)
+{
+	free(s->judge->of);
+	free(s->judge);
+}
+
+struct judged *judged_of(const struct sim *s, const struct user *u)
+{
+	return &s->judge->of[u - s->user];
+}
+
+/* --- what daemons can do ---------------------------------------------------------------------- */
+
+static bool has_leader(const struct sim *s, const struct site *site)
+{
+	for (size_t i = 0; i < s->n_procs; i++) {
+		const struct proc *p = &s->proc[i];
+
+		if (p->site == site && p->alive && p->leads && p->frozen_until <= s->now) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void note_calm(struct sim *s, size_t i)
+{
+	const struct plane *home = &s->plane[s->site[i].home];
+	int64_t *since = &s->judge->calm_since[i];
+	bool calm = !s->no_plugin && !home->limit_jobs && !home->forbid_jobs &&
+		    !excuse_late(s, home) && has_leader(s, &s->site[i]);
+
+	*since = !calm ? INT64_MAX : *since < s->now ? *since : s->now;
+}
+
+int64_t judge_calm(const struct sim *s, const struct site *site)
+{
+	return s->judge->calm_since[site - s->site];
+}
+
+int64_t judge_calm_with(const struct sim *s, const struct site *site, const struct plane *w)
+{
+	int64_t since = judge_calm(s, site);
+
+	if (since == INT64_MAX || excuse_late(s, w)) {
+		return INT64_MAX;
+	}
+	return since > w->bad_until ? since : w->bad_until;
+}
+
+/* --- looks ------------------------------------------------------------------------------------ */
+
+static void look_at(struct sim *s, struct user *u)
+{
+	const struct json *wl;
+
+	if (judged_of(s, u)->is_doubled) {
+		judge_doubled(s, u);
+	}
+	/* A story says by itself what it expects, and when. */
+	if (s->scripted || !u->created || u->deleted || u->kind == USER_NO_ADAPTER) {
+		return;
+	}
+	wl = workload_of(s, u);
+	judge_home(s, u);
+	judge_waits(s, u, wl);
+}
+
+void judge_look(struct sim *s)
+{
+	if (s->now < s->judge->look_at || s->failed) {
+		return;
+	}
+	s->judge->look_at = s->now + JUDGE_LOOK_MS;
+	for (size_t i = 0; i < s->n_sites; i++) {
+		note_calm(s, i);
+	}
+	for (size_t i = 0; i < s->n_users; i++) {
+		look_at(s, &s->user[i]);
+	}
+	if (!s->scripted) {
+		judge_left(s);
+		judge_tries(s);
+	}
+}
+
+void judge_commit(struct sim *s, struct plane *p, const struct ks_commit *c, const struct site *by)
+{
+	if (!is_worker(p) || !judge_is_copy(c->resource)) {
+		return;
+	}
+	judge_run(s, p, c);
+	if (by && !c->before) {
+		judge_made(s, by, p, c);
+	}
+	if (by && str_is(c->verb, "delete") && c->before != NULL) {
+		judge_deleted(s, by, p, c);
+	}
+	judge_ended(s, p, c);
+}

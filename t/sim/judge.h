@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge: what must hold whatever happens, read from the servers' objects and their histories
+ * alone. A failure begins with the number of the invariant. Time counts only while the judge can
+ * know that a daemon was able to act: it leads, and the servers that it needs are in reach.
+ *   I1 one run     at most one run of a job at any time; the next begins when the last is surely
+ *                  over, or was out of sight for workerLostTimeout        judge_runs.c
+ *   I2 reason      a remote object that nothing stands for goes           judge_left.c
+ *   I3 end         an end that was seen comes home, and nothing of the
+ *                  job is deleted before                                  judge_ends.c
+ *   I4 duties      what was begun is finished: quota comes back (bounds.c), and in the end all is
+ *                  done (world.c)
+ *   I5 tries       what is refused is tried as long as the refusal lasts  judge_waits.c
+ *   I6 words       what waits for longer than a minute says why           judge_waits.c
+ *   I7 rest        Retry rests the place                                  judge_runs.c
+ *   I8 server      a job is made on the server that won                   judge_runs.c
+ *   I9 marks       daemons change nothing on workers but what is theirs   check.c
+ * A part of sim.h.
+ */
+#ifndef MK_T_SIM_JUDGE_H
+#define MK_T_SIM_JUDGE_H
+
+#include "t/sim/sim.h"
+
+enum {
+	JUDGE_LOOK_MS = 5000,
+	JUDGE_LEFT_MAX = 512,
+	JUDGE_REFUSALS = 64,
+};
+
+/* What the judge remembers of a user's job. */
+struct judged {
+	bool is_doubled;              /* it runs twice, one copy out of sight */
+	int64_t ran_at[MAX_PLANES];   /* a copy there runs since then; 0 none does */
+	int64_t ended_at[MAX_PLANES]; /* ... ended then; 0 it has not */
+	unsigned retries[MAX_PLANES]; /* of late, with that place as the winner */
+	int64_t retried_at[MAX_PLANES];
+	int64_t won_at;      /* clusterName was written; 0 it is empty */
+	int64_t waits_since; /* 0: it does not wait */
+	uint64_t said;       /* its check's message then, hashed */
+};
+
+/* A remote object that nothing stands for. */
+struct leftover {
+	char uid[40];
+	int64_t since;
+	bool is_there; /* ... still, at this look */
+};
+
+/* A write that a server refused; the last ones. */
+struct refusal {
+	size_t plane;
+	char method[8], target[200];
+	int64_t first_at, last_at;
+	unsigned n;
+};
+
+struct judge {
+	struct judged *of; /* by user */
+	int64_t look_at;
+	int64_t calm_since[MAX_SITES]; /* a daemon leads, its server is in reach; INT64_MAX no */
+	struct leftover left[JUDGE_LEFT_MAX];
+	size_t n_left;
+	struct refusal refused[JUDGE_REFUSALS];
+	size_t n_refused;
+};
+
+/* --- judge.c ---------------------------------------------------------------------------------- */
+void judge_init(struct sim *s);
+void judge_done(struct sim *s);
+/* After each commit; 'by': whose daemon wrote it, NULL another client. */
+void judge_commit(struct sim *s, struct plane *p, const struct ks_commit *c, const struct site *by);
+/* Whenever time has gone on. */
+void judge_look(struct sim *s);
+struct judged *judged_of(const struct sim *s, const struct user *u);
+/* Since when a daemon of the site could act; INT64_MAX: it cannot. */
+int64_t judge_calm(const struct sim *s, const struct site *site);
+/* ... and reach that worker. */
+int64_t judge_calm_with(const struct sim *s, const struct site *site, const struct plane *w);
+
+/* --- judge_runs.c ----------------------------------------------------------------------------- */
+bool judge_is_copy(mk_str resource);
+/* Does the copy run: is it neither ended nor stopped? */
+bool judge_runs(const struct json *copy);
+void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c);
+void judge_doubled(struct sim *s, struct user *u);
+void judge_made(struct sim *s, const struct site *by, const struct plane *p,
+		const struct ks_commit *c);
+void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c);
+
+/* --- judge_ends.c ----------------------------------------------------------------------------- */
+void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c);
+void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
+		   const struct ks_commit *c);
+void judge_home(struct sim *s, const struct user *u);
+
+/* --- judge_left.c ----------------------------------------------------------------------------- */
+void judge_left(struct sim *s);
+/* Is it known that nothing stands for the object of that uid? */
+bool judge_is_left(const struct sim *s, mk_str uid);
+
+/* --- judge_waits.c ---------------------------------------------------------------------------- */
+void judge_waits(struct sim *s, const struct user *u, const struct json *wl);
+/* A server refused the request of a daemon. */
+void judge_refused(struct sim *s, const struct msg *m, int status);
+void judge_tries(struct sim *s);
+
+/* --- known.c ---------------------------------------------------------------------------------- */
+/*
+ * Reads the list of known failures, "WORLD FIRST COUNT INVARIANT text" a line: in so many seeds of
+ * the world ("narrow", "wide", or as --world has it) the invariant may fail with that in its
+ * message. False, and the reason on stderr: it cannot be read.
+ */
+bool known_read(const char *path, bool must_exist);
+/* Is the failure of that seed a known one? Counts it. */
+bool known_covers(const char *world, uint64_t seed, const char *failure, struct coverage *cov);
+/* After these seeds: does each known failure of them still occur? Prints those that do not. */
+bool known_still_fail(const char *world, uint64_t first, uint64_t count,
+		      const struct coverage *cov);
+
+#endif

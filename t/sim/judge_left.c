@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judge: a remote object with our marks that nothing stands for goes (I2). */
+#include <stdio.h>
+
+#include "t/sim/sim.h"
+
+#define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
+#define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
+#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
+
+enum { LEFT_MS = 12 * MINUTE }; /* a kind that was not served is looked for after ten */
+
+static struct site *site_of(struct sim *s, const struct json *o)
+{
+	for (size_t i = 0; i < s->n_sites; i++) {
+		if (str_is(json_str_at(o, MANAGER), s->site[i].manager_id) &&
+		    str_is(json_str_at(o, ORIGIN), s->site[i].origin)) {
+			return &s->site[i];
+		}
+	}
+	return NULL;
+}
+
+/* Does a Workload of the manager stand for the object on 'p'? */
+static bool has_reason(struct sim *s, const struct site *site, const struct plane *p,
+		       const struct json *o, bool is_clone)
+{
+	mk_str name = json_str_at(o, is_clone ? "/metadata/name" : PREBUILT);
+	const struct json *wl = ks_get(s->plane[site->home].store, WORKLOADS, STR("default"), name);
+	const struct plane *winner = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+
+	if (!wl || !str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(o, WORKLOAD_UID)) ||
+	    json_at(wl, "/metadata/deletionTimestamp") != NULL || has_condition(wl, "Finished")) {
+		return false;
+	}
+	return has_condition(wl, "QuotaReserved") && (!winner || winner == p);
+}
+
+static struct leftover *find(struct judge *j, mk_str uid)
+{
+	for (size_t i = 0; i < j->n_left; i++) {
+		if (str_is(uid, j->left[i].uid)) {
+			return &j->left[i];
+		}
+	}
+	return NULL;
+}
+
+bool judge_is_left(const struct sim *s, mk_str uid)
+{
+	return find(s->judge, uid) != NULL;
+}
+
+static void note(struct sim *s, const struct site *site, const struct plane *p,
+		 const struct json *o, const char *resource)
+{
+	mk_str uid = json_str_at(o, "/metadata/uid");
+	struct leftover *l = find(s->judge, uid);
+	int64_t calm = judge_calm_with(s, site, p);
+
+	if (!l) {
+		if (s->judge->n_left == JUDGE_LEFT_MAX) {
+			return;
+		}
+		l = &s->judge->left[s->judge->n_left++];
+		*l = (struct leftover){.since = s->now};
+		snprintf(l->uid, sizeof(l->uid), "%.*s", STR_ARG(uid));
+	}
+	l->is_there = true;
+	calm = calm > l->since ? calm : l->since;
+	if (calm != INT64_MAX && s->now - calm > LEFT_MS) {
+		fail(s, "I2 reason", "%s %.*s is on %s without a reason for %lld s", resource,
+		     STR_ARG(json_str_at(o, "/metadata/name")), p->name,
+		     (long long)(s->now - calm) / SECOND);
+	}
+}
+
+static void look(struct sim *s, const struct plane *p, const char *resource)
+{
+	size_t pos = 0;
+	const struct json *o;
+
+	while ((o = ks_each(p->store, resource, &pos)) != NULL && !s->failed) {
+		const struct site *site = site_of(s, o);
+
+		if (site && !has_reason(s, site, p, o, str_is(str_of(resource), WORKLOADS))) {
+			note(s, site, p, o, resource);
+		}
+	}
+}
+
+void judge_left(struct sim *s)
+{
+	struct judge *j = s->judge;
+	size_t n = 0;
+
+	for (size_t i = 0; i < j->n_left; i++) {
+		j->left[i].is_there = false;
+	}
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		look(s, &s->plane[i], WORKLOADS);
+		look(s, &s->plane[i], "v1/pods");
+		for (size_t k = 0; job_resource(s, k) != NULL; k++) {
+			look(s, &s->plane[i], job_resource(s, k));
+		}
+	}
+	for (size_t i = 0; i < j->n_left; i++) {
+		if (j->left[i].is_there) {
+			j->left[n++] = j->left[i];
+		}
+	}
+	j->n_left = n;
+}

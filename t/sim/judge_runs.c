@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judge: one run at a time (I1), rests after Retry (I7), the server that won (I8). */
+#include "t/sim/sim.h"
+
+#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
+#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
+#define PODS "v1/pods"
+
+enum {
+	/* From 1 s, doubling to five minutes: a dozen, and some that a user caused. */
+	RETRIES_MAX = 20,
+	RETRIES_MS = 10 * MINUTE,
+	RAN_MS = 5 * SECOND, /* a run that lasted so long ends the rests */
+};
+
+bool judge_is_copy(mk_str resource)
+{
+	return is_job_resource(resource) || str_is(resource, PODS);
+}
+
+static bool is_pod(const struct json *o)
+{
+	return str_is(json_str_at(o, "/kind"), "Pod");
+}
+
+bool judge_runs(const struct json *o)
+{
+	mk_str phase = json_str_at(o, "/status/phase");
+
+	if (json_str_at(o, ORIGIN).n == 0) {
+		return false;
+	}
+	return is_pod(o) ? !str_is(phase, "Succeeded") && !str_is(phase, "Failed") &&
+				   json_len(json_at(o, "/spec/schedulingGates")) == 0
+			 : !json_bool(json_at(o, "/spec/suspend")) && !job_over(o);
+}
+
+/* A copy of an earlier job of this name is another job's. */
+static bool is_same(struct sim *s, const struct json *o, mk_str uid)
+{
+	const struct user *u = user_by_uid(s, uid);
+
+	return str_eq(json_str_at(o, ORIGIN_UID), uid) ||
+	       (u != NULL && user_by_uid(s, json_str_at(o, ORIGIN_UID)) == u);
+}
+
+/*
+ * Copies of the job with that uid that run, over all workers; 'ret_excused': one is on a worker
+ * that was out of sight for workerLostTimeout.
+ */
+static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str name, mk_str uid,
+		      bool *ret_excused)
+{
+	int running = 0;
+
+	*ret_excused = false;
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		const struct json *o = ks_get(s->plane[i].store, resource, ns, name);
+
+		if (o != NULL && judge_runs(o) && is_same(s, o, uid)) {
+			running++;
+			*ret_excused |= s->is_wide && excuse_unseen(s, &s->plane[i]);
+		}
+	}
+	return running;
+}
+
+void judge_doubled(struct sim *s, struct user *u)
+{
+	struct judged *j = judged_of(s, u);
+	bool excused;
+
+	if (count_runs(s, user_resource(u), STR("default"), str_of(u->name), str_of(u->uid),
+		       &excused) <= 1) {
+		j->is_doubled = false;
+	} else if (!excused) {
+		fail(s, "I1 extra copy", "%s runs twice, and every worker is in reach", u->name);
+	}
+}
+
+/* How long it ran there decides whether the next Retry rests for longer. */
+static void note_run(struct sim *s, struct judged *j, const struct plane *p, bool runs)
+{
+	int64_t *at = &j->ran_at[p->index];
+
+	if (runs) {
+		*at = *at > 0 ? *at : s->now;
+		return;
+	}
+	if (*at > 0 && s->now - *at >= RAN_MS) {
+		j->retries[p->index] = 0;
+	}
+	*at = 0;
+}
+
+void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	const struct json *o = c->after ? c->after : c->before;
+	mk_str uid = arena_dup(&s->arena, json_str_at(o, ORIGIN_UID));
+	const char *resource = arena_printf(&s->arena, "%.*s", STR_ARG(c->resource)).p;
+	struct user *u = user_by_uid(s, uid);
+	bool runs = c->after && judge_runs(c->after), excused;
+
+	if (u != NULL) {
+		note_run(s, judged_of(s, u), p, runs);
+	}
+	if (!runs) {
+		return;
+	}
+	if (count_runs(s, resource, c->ns, c->name, uid, &excused) > 1) {
+		if (!excused) {
+			fail(s, "I1 one run", "%.*s runs on several clusters", STR_ARG(c->name));
+		} else if (u != NULL && !judged_of(s, u)->is_doubled) {
+			s->cov->situations[SIT_TWICE]++;
+			judged_of(s, u)->is_doubled = true;
+		}
+	}
+	if (!u) {
+		return;
+	}
+	u->ran |= (uint64_t)1 << p->index;
+	if ((u->ran & (u->ran - 1)) && !s->is_wide) {
+		fail(s, "I1 one run", "%.*s ran on several clusters, one after the other",
+		     STR_ARG(c->name));
+	}
+}
+
+/* A job is made on the committed winner only; this is why it cannot start twice. */
+void judge_made(struct sim *s, const struct site *by, const struct plane *p,
+		const struct ks_commit *c)
+{
+	mk_str name = json_str_at(c->after,
+				  "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
+	const struct json *wl = ks_get(s->plane[by->home].store, WORKLOADS, c->ns, name);
+	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
+
+	if (wl != NULL &&
+	    str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(c->after, WORKLOAD_UID)) &&
+	    !has_condition(wl, "Evicted") && !excuse_meddled(s) && !excuse_overtaken(s, wl, p, c) &&
+	    plane_of_cluster(s, json_str_at(wl, "/status/clusterName")) != p) {
+		fail(s, "I8 server", "%.*s is made on %s, which has not won", STR_ARG(c->name),
+		     p->name);
+	}
+	if (u != NULL && u->over_round == u->rounds && !excuse_meddled(s)) {
+		fail(s, "I3 end", "%.*s ended, and is made again on %s", STR_ARG(c->name), p->name);
+	}
+}
+
+void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
+{
+	const struct plane *p = plane_of_cluster(s, json_str_at(c->before, "/status/clusterName"));
+	struct judged *j = judged_of(s, u);
+
+	if (!p) {
+		return;
+	}
+	if (s->now - j->retried_at[p->index] > RETRIES_MS) {
+		j->retries[p->index] = 0;
+		j->retried_at[p->index] = s->now;
+	}
+	if (++j->retries[p->index] > RETRIES_MAX) {
+		fail(s, "I7 rest", "%s got Retry %u times on %s within %lld s", u->name,
+		     j->retries[p->index], p->name,
+		     (long long)(s->now - j->retried_at[p->index]) / SECOND);
+	}
+}
