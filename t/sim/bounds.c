@@ -32,10 +32,13 @@ void bound_evicted(struct sim *s, struct user *u)
 
 bool bound_is_busy(const struct sim *s, const struct plane *home)
 {
-	if (s->no_plugin || home->limit_jobs || excuse_late(s, home)) {
+	if (s->no_plugin || faults_lawless(s) || home->limit_jobs || excuse_late(s, home)) {
 		return true;
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].kind->stays && s->fault[i].plane != home->index) {
+			continue; /* it would be so for ever: the judge knows what it refuses */
+		}
 		/*
 		 * The tail of a fault that a daemon or user causes: what
 		 * it did is undone a while after.
@@ -57,7 +60,7 @@ void bound_quota(struct sim *s, size_t index)
 	    has_condition(wl, "Finished") || json_at(wl, "/metadata/deletionTimestamp") != NULL) {
 		return; /* it was evicted again since, or has no quota, or no job that could stop */
 	}
-	if (bound_is_busy(s, &s->plane[u->site->home])) {
+	if (bound_is_busy(s, &s->plane[u->site->home]) || judge_is_refused(s, u)) {
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}

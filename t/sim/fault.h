@@ -19,6 +19,7 @@ enum { MAX_PLANES = 24, MAX_FAULTS = 24, MAX_FAULT_KINDS = 96 };
 
 struct sim;
 struct fault;
+struct plane;
 
 /* Who draws it, and when. */
 enum fault_family {
@@ -58,12 +59,19 @@ struct fault_kind {
 	const char *name;  /* in tables and stories */
 	const char *world; /* a world: its name for sim --world */
 	bool on_request;   /* a world: drawn only when it is named so */
+	const char *alone; /* a world: why none may be named beside it; NULL: others may */
 	bool lasts;        /* a world: what it wants counts to the end of the seed */
 	/*
 	 * A worker may be out of reach in it, so that a copy that the manager may not see cannot be
 	 * stopped. Faults of machines and of churn all count as such.
 	 */
 	bool hides_worker;
+	bool stays; /* a world: it may last for longer than others, as it draws */
+	/*
+	 * A world in which clients change what is not theirs, for good: nothing is to be done in
+	 * the end, and the judge alone says what must hold.
+	 */
+	bool is_lawless;
 	bool hits_managers;   /* of churn: one of three is on a manager's server */
 	bool obscures_winner; /* another client or a restore may change which cluster won */
 	bool drops_check;     /* the check or the owner of a Workload may go */
@@ -75,6 +83,12 @@ struct fault_kind {
 	void (*draw)(struct sim *s, struct fault *f, struct rng *r);
 	/* A state: set when it begins, taken back when it ends, set again when a like one ends. */
 	void (*set)(struct sim *s, struct fault *f, bool on);
+	/*
+	 * It is on: the HTTP status with which its server refuses the request, 0 it does not;
+	 * '*ret' gets the body.
+	 */
+	int (*refuses)(struct sim *s, const struct fault *f, mk_str method, mk_str target,
+		       mk_str *ret);
 	/* It is on, or lasts: what it wants of the objects that operators keep. */
 	void (*want)(const struct fault *f, struct wanted *w);
 	void (*begin)(struct sim *s, struct fault *f);
@@ -136,6 +150,12 @@ void faults_draw_churn(struct sim *s);
 struct fault *faults_add(struct sim *s, const struct fault_kind *kind, struct rng *r);
 /* Is a fault of that kind on, there (SIZE_MAX: anywhere)? */
 bool faults_on(const struct sim *s, const struct fault_kind *kind, size_t plane);
+/* The answer of a fault that refuses the request on 'p'; 0: none does. */
+int faults_refuse(struct sim *s, const struct plane *p, mk_str method, mk_str target, mk_str *ret);
+/* Until when did a fault refuse requests there? INT64_MAX: one does, INT64_MIN: none did. */
+int64_t faults_refused_until(const struct sim *s, const struct plane *p);
+/* Is one of a lawless world drawn? */
+bool faults_lawless(const struct sim *s);
 /* What those that are on want. */
 struct wanted faults_want(const struct sim *s);
 

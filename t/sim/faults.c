@@ -237,6 +237,44 @@ bool faults_on(const struct sim *s, const struct fault_kind *kind, size_t plane)
 	return false;
 }
 
+int faults_refuse(struct sim *s, const struct plane *p, mk_str method, mk_str target, mk_str *ret)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < s->n_faults && status == 0; i++) {
+		const struct fault *f = &s->fault[i];
+
+		if (f->on && f->kind->refuses && f->plane == p->index) {
+			status = f->kind->refuses(s, f, method, target, ret);
+		}
+	}
+	return status;
+}
+
+int64_t faults_refused_until(const struct sim *s, const struct plane *p)
+{
+	int64_t until = INT64_MIN;
+
+	for (size_t i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->fault[i];
+
+		if (f->kind->refuses && f->plane == p->index && s->now >= f->at) {
+			until = f->on ? INT64_MAX : f->until > until ? f->until : until;
+		}
+	}
+	return until;
+}
+
+bool faults_lawless(const struct sim *s)
+{
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].kind->is_lawless) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct wanted faults_want(const struct sim *s)
 {
 	struct wanted w = {0};
@@ -300,7 +338,7 @@ void fault_begin(struct sim *s, size_t index)
 	}
 	m = msg_new(s, M_FAULT_OVER);
 	m->index = index;
-	schedule(s, m, f->until < FAULTS_END_MS ? f->until : FAULTS_END_MS);
+	schedule(s, m, k->stays || f->until < FAULTS_END_MS ? f->until : FAULTS_END_MS);
 }
 
 void fault_turn(struct sim *s, size_t index)

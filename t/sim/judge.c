@@ -48,6 +48,7 @@ static void note_calm(struct sim *s, size_t i)
 	const struct plane *home = &s->plane[s->site[i].home];
 	int64_t *since = &s->judge->calm_since[i];
 	bool calm = !s->no_plugin && !home->limit_jobs && !home->forbid_jobs &&
+		    !home->forbid_status && faults_refused_until(s, home) != INT64_MAX &&
 		    !excuse_late(s, home) && has_leader(s, &s->site[i]);
 
 	*since = !calm ? INT64_MAX : *since < s->now ? *since : s->now;
@@ -62,9 +63,12 @@ int64_t judge_calm_with(const struct sim *s, const struct site *site, const stru
 {
 	int64_t since = judge_calm(s, site);
 
+	int64_t refused = faults_refused_until(s, w);
+
 	if (since == INT64_MAX || excuse_late(s, w)) {
 		return INT64_MAX;
 	}
+	since = since > refused ? since : refused;
 	return since > w->bad_until ? since : w->bad_until;
 }
 

@@ -51,7 +51,7 @@ struct leftover {
 struct refusal {
 	size_t plane;
 	char method[8], target[200];
-	int64_t first_at, last_at;
+	int64_t last_at;
 	unsigned n;
 };
 
@@ -93,6 +93,8 @@ void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c
 void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 		   const struct ks_commit *c);
 void judge_home(struct sim *s, const struct user *u);
+/* Did the job end on its winner, and is that not known at home? */
+bool judge_owes(struct sim *s, const struct user *u);
 
 /* --- judge_left.c ----------------------------------------------------------------------------- */
 void judge_left(struct sim *s);
@@ -102,7 +104,9 @@ bool judge_is_left(const struct sim *s, mk_str uid);
 /* --- judge_waits.c ---------------------------------------------------------------------------- */
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl);
 /* A server refused the request of a daemon. */
-void judge_refused(struct sim *s, const struct msg *m, int status);
+void judge_refused(struct sim *s, const struct msg *m);
+/* Does a server refuse something that the job may need, or did of late? */
+bool judge_is_refused(const struct sim *s, const struct user *u);
 void judge_tries(struct sim *s);
 
 /* --- known.c ---------------------------------------------------------------------------------- */

@@ -62,6 +62,12 @@ void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 	}
 }
 
+bool judge_owes(struct sim *s, const struct user *u)
+{
+	return u->won > 0 && judged_of(s, u)->ended_at[u->won] > 0 &&
+	       is_owed(s, u, &s->plane[u->won]) && !u->taken;
+}
+
 void judge_home(struct sim *s, const struct user *u)
 {
 	const struct judged *j = judged_of(s, u);

@@ -8,7 +8,7 @@
 
 enum {
 	/* From 1 s, doubling to five minutes: a dozen, and some that a user caused. */
-	RETRIES_MAX = 20,
+	RETRIES_MAX = 14,
 	RETRIES_MS = 10 * MINUTE,
 	RAN_MS = 5 * SECOND, /* a run that lasted so long ends the rests */
 };

@@ -12,8 +12,8 @@
 #define EVENTS "events.k8s.io/v1/events"
 
 enum {
-	WORDS_MS = MINUTE + 15 * SECOND, /* a minute, and what a write takes */
-	TRY_MS = 7 * MINUTE,             /* a rest has five at most */
+	WORDS_MS = MINUTE + 15 * SECOND,    /* a minute, and what a write takes */
+	TRY_MS = 17 * MINUTE + 30 * SECOND, /* a rest has a thousand seconds at most */
 };
 
 static mk_str message_of(const struct json *wl)
@@ -75,14 +75,100 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	}
 }
 
-void judge_refused(struct sim *s, const struct msg *m, int status)
+bool judge_is_refused(const struct sim *s, const struct user *u)
 {
-	(void)s;
-	(void)m;
-	(void)status;
+	(void)u;
+	for (size_t i = 0; i < s->n_planes; i++) {
+		int64_t until = faults_refused_until(s, &s->plane[i]);
+
+		if (until == INT64_MAX || until > s->now - TRY_MS) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static mk_str path_of(mk_str target)
+{
+	mk_str path;
+
+	str_split(&target, '?', &path);
+	return path;
+}
+
+void judge_refused(struct sim *s, const struct msg *m)
+{
+	struct judge *j = s->judge;
+	mk_str path = path_of(m->req.target);
+	struct refusal *r = NULL;
+
+	if (m->cls != TRANSPORT_WRITE || path.n >= sizeof(r->target)) {
+		return;
+	}
+	for (size_t i = 0; i < j->n_refused && !r; i++) {
+		if (j->refused[i].plane == m->plane->index &&
+		    str_is(m->req.method, j->refused[i].method) &&
+		    str_is(path, j->refused[i].target)) {
+			r = &j->refused[i];
+		}
+	}
+	if (!r) {
+		if (j->n_refused == JUDGE_REFUSALS) {
+			return;
+		}
+		r = &j->refused[j->n_refused++];
+		*r = (struct refusal){.plane = m->plane->index};
+		snprintf(r->method, sizeof(r->method), "%.*s", STR_ARG(m->req.method));
+		snprintf(r->target, sizeof(r->target), "%.*s", STR_ARG(path));
+	}
+	r->last_at = s->now;
+	r->n++;
+}
+
+/* What the path names on that server; NULL: nothing. 'ret': its resource. */
+static const struct json *object_at(struct sim *s, const struct refusal *r, bool *ret_is_job)
+{
+	mk_str rest = str_of(r->target), part, before = STR("");
+
+	while (rest.n > 0) {
+		str_split(&rest, '/', &part);
+		if (str_is(before, "jobs") || str_is(before, "workloads")) {
+			*ret_is_job = str_is(before, "jobs");
+			return ks_get(s->plane[r->plane].store, *ret_is_job ? JOBS : WORKLOADS,
+				      STR("default"), part);
+		}
+		before = part;
+	}
+	return NULL;
+}
+
+/* Is what was refused still to be done: a leftover to delete, an end to write? */
+static bool is_due(struct sim *s, const struct refusal *r)
+{
+	bool is_job = false;
+	const struct json *o = object_at(s, r, &is_job);
+	const struct user *u = user_by_uid(s, json_str_at(o, "/metadata/uid"));
+
+	if (str_is(str_of(r->method), "DELETE")) {
+		return o && judge_is_left(s, json_str_at(o, "/metadata/uid"));
+	}
+	return u && is_job && !is_worker(&s->plane[r->plane]) && judge_owes(s, u);
 }
 
 void judge_tries(struct sim *s)
 {
-	(void)s;
+	for (size_t i = 0; i < s->judge->n_refused; i++) {
+		const struct refusal *r = &s->judge->refused[i];
+		mk_str body;
+
+		if (s->now - r->last_at > TRY_MS && !excuse_late(s, &s->plane[r->plane]) &&
+		    faults_refuse(s, &s->plane[r->plane], str_of(r->method), str_of(r->target),
+				  &body) != 0 &&
+		    is_due(s, r)) {
+			fail(s, "I5 tries",
+			     "%s %s was refused %u times by %s, and was not tried again for %lld s",
+			     r->method, r->target, r->n, s->plane[r->plane].name,
+			     (long long)(s->now - r->last_at) / SECOND);
+		}
+	}
 }

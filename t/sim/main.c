@@ -210,6 +210,11 @@ static bool parse_worlds(mk_str names, struct options *o)
 		if (!world) {
 			return false;
 		}
+		if (world->alone && (o->worlds != 0 || names.n > 0)) {
+			fprintf(stderr, "sim: no world beside \"%s\": %s\n", world->world,
+				world->alone);
+			exit(2);
+		}
 		o->worlds |= (uint64_t)1 << world->number;
 	}
 	return true;

@@ -36,6 +36,13 @@ check "100 wide seeds hold them too" --wide --seeds 100 --first 1 --jobs 2 --req
 check "100 seeds whose clusters are taken by label hold them" --world selector --seeds 100 --first 1 --jobs 2
 check "100 seeds with less quota on workers than on managers hold them" --world stuck --seeds 100 --first 1 --jobs 2
 check "100 seeds of placement over workers that change hold them" --world placement --seeds 100 --first 1 --jobs 2
+check "100 seeds in which a server refuses one verb hold them" --world refusals --seeds 100 --first 1 --jobs 2
+check "100 seeds in which a worker evicts each clone hold them" --world ousted --seeds 100 --first 1 --jobs 2
+check "100 seeds in which clients change any field hold I1 to I9" --world fields --seeds 100 --first 1 --jobs 2
+n=$((n + 1))
+"$B/sim" --world refused,stuck --seeds 1 2>"$log" && printf 'not '
+grep -q 'no world beside "stuck": ' "$log" || failed=1
+echo "ok $n - worlds that the judge does not know together are refused with a word"
 # What soak remembers is worth something only if it goes by all that is linked.
 n=$((n + 1))
 t/sim/soak --sources "$B/sim" >"$log"

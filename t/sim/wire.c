@@ -390,10 +390,14 @@ void wire_arrive(struct sim *s, struct msg *m)
 		return;
 	}
 	resp.status = front_refusal(s, m);
+	if (resp.status == 0) {
+		resp.status = faults_refuse(s, p, m->req.method, m->req.target, &resp.body);
+	}
 	if (resp.status != 0) {
 		resp.content_type = "application/json";
 		resp.retry_after_ms = resp.status == 429 ? 1000 : -1;
-		resp.body = front_text(s, m->plane, resp.status);
+		resp.body = resp.body.n > 0 ? resp.body : front_text(s, m->plane, resp.status);
+		judge_refused(s, m);
 	} else {
 		m->req.body = front_rewritten(s, p, &m->req);
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);

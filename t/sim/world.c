@@ -5,6 +5,9 @@
 
 #include "t/sim/sim.h"
 
+/* A world without law is judged for so long. */
+enum { LAWLESS_MS = 20 * MINUTE };
+
 static const char *const agents[MAX_SITES] = {"multikueued/sim", "multikueued/other"};
 
 static void add_proc(struct sim *s, struct site *site, int64_t start_at)
@@ -116,7 +119,10 @@ bool sim_run(struct sim *s)
 
 	world_start(s);
 	run_until(s, FAULTS_END_MS);
-	while (!s->failed && !rest_reached(s, why, sizeof(why))) {
+	if (faults_lawless(s)) {
+		run_until(s, LAWLESS_MS);
+	}
+	while (!s->failed && !faults_lawless(s) && !rest_reached(s, why, sizeof(why))) {
 		/* With a placementTimeout a Workload may rest for half an hour more. */
 		if (s->now > SETTLE_MAX_MS + (s->placement_timeout_ms > 0 ? SETTLE_MAX_MS : 0)) {
 			fail(s, "I4 duties", "still not done: %s", why);
@@ -133,7 +139,7 @@ bool sim_run(struct sim *s)
 		fail(s, "budget", "%llu requests for %zu workloads on %zu workers",
 		     (unsigned long long)s->requests, s->n_users, s->n_workers);
 	}
-	if (!s->failed) {
+	if (!s->failed && !faults_lawless(s)) {
 		rest_check(s);
 	}
 	if (!s->failed && s->steps < STEPS_MIN) {

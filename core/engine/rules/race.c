@@ -248,6 +248,18 @@ static bool is_out_of_sight(struct pass *p, const struct clone *k)
 }
 
 /*
+ * Out of reach, is a copy of the job there that we saw? A user who deletes the Workload of a job
+ * that runs makes a new race, not a stopped job. It is waited for as long as a lost winner.
+ */
+static bool may_run_unseen(struct pass *p, const struct clone *k)
+{
+	enum twin t = twin_left(p, k);
+
+	return p->job && (t == TWIN_STALE || twin_is_ours(t)) &&
+	       twin_is_of_object(p, twin_record(p, k)) && !lost_given_up(p, k->c, p->kind);
+}
+
+/*
  * Is a copy of the job of an earlier round left on another cluster in reach, or a create of one
  * under way? Its clone there may be admitted again at any time. It is removed before another clone
  * may win, or both jobs would run.
@@ -259,8 +271,14 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);
 
-		if (k == best || k->twin == TWIN_ALIAS || !cluster_up(k->c) ||
-		    group_has_replicas(p) || is_out_of_sight(p, k)) {
+		if (k == best || k->twin == TWIN_ALIAS || group_has_replicas(p)) {
+			continue;
+		}
+		if (!cluster_up(k->c)) {
+			any |= may_run_unseen(p, k);
+			continue;
+		}
+		if (is_out_of_sight(p, k)) {
 			continue;
 		}
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {

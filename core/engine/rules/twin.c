@@ -56,6 +56,11 @@ static bool of_this_object(const struct pass *p, const struct facts *f)
 	return uid.n == 0 || f->s[S_ORIGIN_UID].n == 0 || str_eq(uid, f->s[S_ORIGIN_UID]);
 }
 
+bool twin_is_of_object(const struct pass *p, const struct record *r)
+{
+	return r && r->present && of_this_object(p, r->facts) && !facts_is(r->facts, F_ENDED);
+}
+
 enum twin twin_of_job(const struct pass *p, const struct record *r)
 {
 	const struct facts *f;

@@ -12,6 +12,8 @@
 enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct record *r);
 /* How the remote job 'r' (NULL: never seen) relates to the pass's object, by its record alone. */
 enum twin twin_of_job(const struct pass *p, const struct record *r);
+/* Is the remote job 'r' a copy of the pass's object that had not ended when we saw it? */
+bool twin_is_of_object(const struct pass *p, const struct record *r);
 /* The remote job's record, present or not; NULL: never seen. */
 struct record *twin_record(const struct pass *p, const struct clone *k);
 /* twin_of_job of the remote job's record; of a group's copies, the strongest claim of any. */

@@ -507,6 +507,7 @@ FAULT(placement) = {
 	.number = 11,
 	.name = "placement over changing workers",
 	.world = "placement",
+	.alone = "it sets quota, labels and reach of workers, and judges waits by them alone",
 	.on_request = true, /* older seeds would have another meaning */
 	.lasts = true,
 	.prepare = placement_prepare,

@@ -103,6 +103,7 @@ FAULT(stuck) = {
 	.number = 10,
 	.name = "little quota on workers",
 	.world = "stuck",
+	.alone = "it sets the quota of workers, and judges waits by it alone",
 	.on_request = true, /* older seeds would have another meaning */
 	.draw = stuck_draw,
 	.begin = stuck_begin,

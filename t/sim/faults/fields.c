@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fuzzer of fields: any field that the engine reads, of any object on the manager or on a
+ * worker, gets another value at any time, and keeps it. Nothing is to be done in the end: the judge
+ * says what must hold all the same.
+ */
+#include "core/api/names.h"
+#include "core/base/timefmt.h"
+#include "t/sim/churn.h"
+#include "t/sim/sim.h"
+
+enum side { HOME, WORKER };
+enum how {
+	MERGE,     /* a merge patch; %s is a worker's name */
+	CONDITION, /* "Type=True" */
+	CHECK,     /* the state of the first check */
+	DELETE,    /* by that propagation policy */
+	RELEASE,   /* without finalizers, at once */
+};
+
+/* As store/facts*.c read them. */
+static const struct field {
+	enum side side;
+	const char *resource, *path, *sub;
+	enum how how;
+	const char *value;
+} fields[] = {
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", MERGE, "{\"status\":{\"clusterName\":null}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", MERGE,
+	 "{\"status\":{\"nominatedClusterNames\":[\"%s\"]}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", MERGE,
+	 "{\"status\":{\"nominatedClusterNames\":null}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CHECK, "Pending"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CHECK, "Ready"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CHECK, "Retry"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Evicted=True"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Evicted=False"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Admitted=False"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "PodsReady=False"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"spec\":{\"active\":false}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"spec\":{\"active\":true}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"spec\":{\"priority\":7}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"labels\":null}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"annotations\":null}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", DELETE, "Background"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", RELEASE, "Background"},
+	{HOME, JOBS, JOB_PATH, "", DELETE, "Orphan"},
+	{HOME, JOBS, JOB_PATH, "", DELETE, "Foreground"},
+	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"metadata\":{\"annotations\":{\"a\":\"%s\"}}}"},
+	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"metadata\":{\"finalizers\":null}}"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "QuotaReserved=False"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Admitted=False"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Admitted=True"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Evicted=True"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "PodsReady=True"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"spec\":{\"active\":false}}"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"ownerReferences\":null}}"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"finalizers\":null}}"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE,
+	 "{\"metadata\":{\"annotations\":{\"" NAME_SPEC_HASH "\":\"0\"}}}"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", DELETE, "Background"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", RELEASE, "Background"},
+	{WORKER, JOBS, JOB_PATH, "", MERGE,
+	 "{\"metadata\":{\"labels\":{\"" NAME_PREBUILT "\":\"another\"}}}"},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"parallelism\":1}}"},
+	{WORKER, JOBS, JOB_PATH, "", DELETE, "Foreground"},
+	{WORKER, JOBS, JOB_PATH, "", RELEASE, "Background"},
+};
+
+enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
+
+static const struct json *pick(struct rng *r, const struct ks_store *store, const struct field *x)
+{
+	size_t pos = 0, n = 0;
+	const struct json *o, *best = NULL;
+
+	while ((o = ks_each(store, x->resource, &pos)) != NULL) {
+		if ((x->side == HOME || churn_is_remote(o)) && rng_below(r, ++n) == 0) {
+			best = o;
+		}
+	}
+	return best;
+}
+
+/* The list with a condition as "Type=True" has it. */
+static mk_str with_condition(struct sim *s, const struct json *o, const char *value)
+{
+	struct arena *a = &s->arena;
+	mk_str status = str_of(value), type;
+	struct json *list = json_new_arr(a), *c = NULL;
+	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
+
+	str_split(&status, '=', &type);
+	while (json_next(&it)) {
+		if (!str_eq(json_str(json_get(it.val, "type")), type)) {
+			json_add(a, list, json_dup(a, it.val));
+		}
+	}
+	(void)json_parse(
+		a,
+		arena_printf(a,
+			     "{\"type\":\"%.*s\",\"status\":\"%.*s\",\"reason\":\"Fuzzed\","
+			     "\"message\":\"by a client\",\"lastTransitionTime\":\"%.*s\"}",
+			     STR_ARG(type), STR_ARG(status), STR_ARG(time_rfc3339(a, wall_of(s)))),
+		&c, NULL);
+	json_add(a, list, c);
+	return arena_printf(a, "{\"status\":{\"conditions\":%.*s}}", STR_ARG(json_write(a, list)));
+}
+
+static mk_str with_state(struct sim *s, const struct json *o, const char *state)
+{
+	struct arena *a = &s->arena;
+	struct json *checks = json_dup(a, json_at(o, "/status/admissionChecks"));
+
+	if (json_put(a, checks, "/0/state", json_new_str(a, str_of(state))) != ERR_OK) {
+		return STR("{}");
+	}
+	return arena_printf(a, "{\"status\":{\"admissionChecks\":%.*s}}",
+			    STR_ARG(json_write(a, checks)));
+}
+
+static int change(struct sim *s, struct fault *f, struct plane *p, const struct field *x,
+		  const struct json *o)
+{
+	struct arena *a = &s->arena;
+	mk_str name = arena_dup(a, json_str_at(o, "/metadata/name"));
+	const char *path = churn_path(s, x->path, name, x->sub);
+	mk_str worker =
+		arena_printf(a, "w%llu", 1 + (unsigned long long)rng_below(&f->rng, s->n_workers));
+	const char *at = strstr(x->value, "%s");
+
+	switch ((int)x->how) {
+	case CONDITION:
+		return plane_merge(p, path, with_condition(s, o, x->value));
+	case CHECK:
+		return plane_merge(p, path, with_state(s, o, x->value));
+	case MERGE:
+		return plane_merge(p, path,
+				   !at ? str_of(x->value)
+				       : arena_printf(a, "%.*s%.*s%s", (int)(at - x->value),
+						      x->value, STR_ARG(worker), at + 2));
+	default:
+		break;
+	}
+	(void)plane_request(p, "DELETE", path, NULL,
+			    arena_printf(a, "{\"propagationPolicy\":\"%s\"}", x->value));
+	return x->how == RELEASE ? plane_merge(p, path, STR("{\"metadata\":{\"finalizers\":null}}"))
+				 : 200;
+}
+
+static void fields_act(struct sim *s, struct fault *f)
+{
+	const struct field *x = &fields[rng_below(&f->rng, N_FIELDS)];
+	struct plane *p = x->side == HOME ? churn_home(s, f)
+					  : &s->plane[1 + rng_below(&f->rng, s->n_workers)];
+	const struct json *o = pick(&f->rng, p->store, x);
+	mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
+
+	if (o != NULL) {
+		say(s, "fields", "%s: %.*s gets %s: %d", p->name, STR_ARG(name), x->value,
+		    change(s, f, p, x, o));
+	}
+}
+
+static void fields_draw(struct sim *s, struct fault *f, struct rng *r)
+{
+	(void)s;
+	f->until = f->at + rng_range(r, 30 * SECOND, 4 * MINUTE);
+}
+
+FAULT(fuzzed) = {
+	.family = FAULT_OF_WORLD,
+	.number = 14,
+	.name = "fields change",
+	.world = "fields",
+	.on_request = true,
+	.alone = "nothing is to be done in its end, which other worlds expect",
+	.stays = true,
+	.is_lawless = true,
+	.obscures_winner = true,
+	.drops_workloads = true,
+	.draw = fields_draw,
+	.act = fields_act,
+};

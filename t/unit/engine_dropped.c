@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A user deletes the Workload of a job that runs, and Kueue makes another one, while the worker of
+ * the job is out of reach: the job does not run elsewhere before that worker counts as lost.
+ */
+#include "t/lib/engine_world.h"
+
+/* The Workload is made anew, and w1 admits its clone. */
+static struct object *made_anew(struct world *w, struct object *wl)
+{
+	w_del(w, wl);
+	w_settle(w);
+	wl = a_workload(w, "j");
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	return wl;
+}
+
+static void out_of_reach(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	wl = made_anew(w, wl);
+	ok(clone_of(w, 1, "wl-j") != NULL, "the new Workload is tried on the other worker");
+	is_str(w_str(w, wl, "/status/clusterName"), "",
+	       "a copy was seen on a worker that is away: no other one wins");
+	w_later(w, 880000);
+	is_str(w_str(w, wl, "/status/clusterName"), "", "... for as long as a worker may be away");
+	w_later(w, 30000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "... then the other one wins");
+	w_free(w);
+}
+
+static void back_in_time(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	wl = made_anew(w, wl);
+	w_take(w);
+	w_later(w, 60000);
+	w_link(w, 2, LINK_UP);
+	w_later(w, 30000);
+	ok(strstr(w_take(w), "delete 2 Job j") != NULL, "it is back: the former copy goes first");
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "... then the other one wins");
+	w_free(w);
+}
+
+static void of_another_job(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"metadata\":{\"annotations\":{"
+		"\"kueue.x-k8s.io/multikueue-origin-uid\":"
+		"\"another-job\"}}}");
+	w_settle(w);
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	wl = made_anew(w, wl);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "another job's copy is not waited for");
+	w_free(w);
+}
+
+int main(void)
+{
+	out_of_reach();
+	back_in_time();
+	of_another_job();
+	return done_testing();
+}
