@@ -47,7 +47,7 @@
  *     rest      clusters left out            fault       plugins that fail
  *     field     a part of a large fleet      unplaceable what fits nowhere
  *     card      parts of questions     authority  nothing new is begun
- *     submitted copies without Kueue's start
+ *     submitted copies without Kueue's start hidden    winners out of sight
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
  */
@@ -278,7 +278,8 @@ struct round {
 	int64_t core_until; /* Kueue may write Finished itself until then; INT64_MAX none */
 
 	/* rules/won.c */
-	int64_t lost_at; /* its MultiKueueCluster was found missing then; INT64_MAX = not */
+	int64_t lost_at;       /* its MultiKueueCluster was found missing then; INT64_MAX = not */
+	int64_t lost_reported; /* ... in wall ms, as an Event has reported it */
 
 	/* rules/nominate.c */
 	int64_t asked_again; /* the dispatcher wants to be asked again then */

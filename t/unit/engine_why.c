@@ -171,18 +171,27 @@ static void test_left_out(void)
 	w_free(w);
 }
 
-/* A webhook makes each clone look as if it came from another spec: the breaker opens. */
+/* A webhook makes all clones look as if they came from another spec: the breaker opens. */
 static void test_breaker(void)
 {
 	static const char other[] =
 		"{\"metadata\":{\"annotations\":{\"multikueued.io/spec-hash\":\"v1:other\"}}}";
+	static const char *const names[] = {"j",  "j1", "j2", "j3", "j4",  "j5",
+					    "j6", "j7", "j8", "j9", "j10", "j11"};
 	struct world *w = w_new(2);
 
-	a_job(w, "j");
+	for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++) {
+		a_job(w, names[j]);
+	}
 	for (int i = 0; i < 20; i++) {
 		w_settle(w);
-		if (clone_of(w, 1, "wl-j")) {
-			w_patch(w, clone_of(w, 1, "wl-j"), other);
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++) {
+			char name[16];
+
+			(void)snprintf(name, sizeof(name), "wl-%s", names[j]);
+			if (clone_of(w, 1, name)) {
+				w_patch(w, clone_of(w, 1, name), other);
+			}
 		}
 		w_settle(w);
 		w_advance(w, 5000);

@@ -12,6 +12,7 @@
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
+#include "core/engine/rules/hidden.h"
 #include "core/engine/rules/inplace.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
@@ -28,95 +29,6 @@
 #include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
-
-enum {
-	HIDDEN_SAY_MS = 30 * 1000, /* most outages are shorter */
-};
-
-/* Retry, unless another cluster shows that the job has ended. 'k': where it was; NULL: not known. */
-static void lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
-{
-	struct clone *ended = race_ended_copy(p);
-
-	if (ended) {
-		finish_local(p, ended);
-	} else {
-		verdict_retry(p, k, rule, words, NULL);
-	}
-}
-
-/*
- * The same, when the winner's clone or job could not be seen there since 'since' for
- * workerLostTimeout. INT64_MAX: it will be seen soon, and that queues the pass.
- */
-static void lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule, mk_str words)
-{
-	if (pass_is_due(p, lost_deadline(p->e, k->c, since))) {
-		lost_for_good(p, k, rule, words);
-	}
-}
-
-/* 'since' as a condition of the manager tells it: a new process comes to the same date. */
-static int64_t date_of(const struct engine *e, const struct cluster *c, int64_t since)
-{
-	return since == c->own.lost_at ? c->own.lost_wall_ms
-				       : wall_second(e->wall - (e->now - since));
-}
-
-/*
- * The check still says where the Workload was admitted, as in Kueue. When the job was out of reach
- * for a while, an Event says so, and when it counts as lost.
- */
-static void tell_hidden(struct pass *p, const struct cluster *c, const char *how, int64_t since,
-			int64_t date, int64_t deadline)
-{
-	struct engine *e = p->e;
-	bool is_asked_for = p->authority == AUTHORITY_FULL;
-	int64_t patience = e->o.worker_lost_timeout_ms / 4;
-	struct wl_cluster *wc = wl_cluster(e, p->w, c->id);
-	mk_str then;
-
-	if (!wc || since == INT64_MAX || wc->hidden_said == date || !e->may_write ||
-	    !pass_is_due(p, since + (patience < HIDDEN_SAY_MS ? patience : HIDDEN_SAY_MS)) ||
-	    (is_asked_for && e->now >= deadline)) {
-		return;
-	}
-	wc->hidden_said = date;
-	then = !is_asked_for ? arena_printf(&e->scratch, "%.*s, so the job is not run elsewhere",
-					    STR_ARG(authority_words(p)))
-	       : deadline == INT64_MAX
-		       ? STR("its return is waited for without limit (lostWorkerPolicy: Keep)")
-		       : arena_printf(
-				 &e->scratch,
-				 "the job there counts as lost at %.*s "
-				 "(workerLostTimeout), and is queued again then",
-				 STR_ARG(time_rfc3339(&e->scratch, e->wall + (deadline - e->now))));
-	note_once(e, p->local, "WorkerUnreachable", date,
-		  arena_printf(&e->scratch,
-			       "The worker cluster \"%s\" that was admitted to %s since %.*s: %.*s",
-			       c->name, how, STR_ARG(time_rfc3339(&e->scratch, date)),
-			       STR_ARG(then)));
-}
-
-static void winner_lost(struct pass *p, const struct clone *k)
-{
-	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
-
-	tell_hidden(p, k->c, "is out of reach", since, date_of(p->e, k->c, since),
-		    lost_deadline(p->e, k->c, since));
-	lost(p, k, since, R_LOST, STR("Admitting remote lost"));
-}
-
-/*
- * The name leads to another server since 'since' than when the job was sent there. The job is not
- * gone, but out of reach: it is waited for as at a lost worker. False: that has an end now.
- */
-static bool is_awaited_elsewhere(struct pass *p, struct clone *k, int64_t since)
-{
-	tell_hidden(p, k->c, "leads to another API server", since, k->c->own.moved_ms,
-		    lost_elsewhere_until(p, k->c, since));
-	return lost_waits_elsewhere(p, k);
-}
 
 /*
  * The winner's cluster is in reach, and its jobs of this kind cannot be seen, or the kind is gone:
@@ -142,8 +54,9 @@ static void kind_lost(struct pass *p, const struct clone *k, struct wl_cluster *
 					       : "cannot say whether it serves the kind",
 			  why.n ? ": " : "", STR_ARG(why));
 	}
-	lost(p, k, hidden_since(k->c, p->kind), R_UNSERVED,
-	     arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
+	hidden_lost(
+		p, k, hidden_since(k->c, p->kind), R_UNSERVED,
+		arena_printf(e->out->arena, "Admitting remote does not serve %.*s", STR_ARG(gvk)));
 }
 
 /*
@@ -474,14 +387,7 @@ static void cluster_gone(struct pass *p)
 			return;
 		}
 	}
-	if (p->w->round.lost_at == INT64_MAX) {
-		p->w->round.lost_at = p->e->now;
-	}
-	if (pass_is_due(p, p->e->o.worker_lost_keep ? INT64_MAX
-						    : lost_after(p->e, p->w->round.lost_at,
-								 p->e->o.worker_lost_timeout_ms))) {
-		lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));
-	}
+	hidden_cluster(p);
 }
 
 /*
@@ -493,8 +399,8 @@ static void give_up(struct pass *p, struct clone *k)
 {
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		if (table_view(k->c, p->kind) != VIEW_MISSING) {
-			lost(p, k, hidden_since(k->c, p->kind), R_REMOTE_GONE,
-			     STR("Admitting remote no longer exists"));
+			hidden_lost(p, k, hidden_since(k->c, p->kind), R_REMOTE_GONE,
+				    STR("Admitting remote no longer exists"));
 			return;
 		}
 	} else if (!members_each(p, k, object_told)) {
@@ -590,7 +496,7 @@ void won_pass(struct pass *p)
 	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
 	struct clone *other = !k || since != INT64_MAX ? renamed_winner(p) : NULL;
 
-	if (!other && since != INT64_MAX && is_awaited_elsewhere(p, k, since)) {
+	if (!other && since != INT64_MAX && hidden_elsewhere(p, k, since)) {
 		return;
 	}
 	k = other ? other : k ? alias_speaker(k) : NULL;
@@ -621,6 +527,6 @@ void won_pass(struct pass *p)
 		if (k->r && k->r->unknown) {
 			pass_ask(p, k->r);
 		}
-		winner_lost(p, k); /* no get is sent to a worker out of reach */
+		hidden_winner(p, k); /* no get is sent to a worker out of reach */
 	}
 }

@@ -42,7 +42,7 @@ static void checkless_begin(struct sim *s, struct fault *f)
 
 FAULT(checkless) = {
 	.family = FAULT_OF_WORLD,
-	.number = 12,
+	.number = 17,
 	.name = "queue without check",
 	.world = "checkless",
 	.drops_check = true,
@@ -97,7 +97,7 @@ static void orphan_turn(struct sim *s, struct fault *f)
 
 FAULT(orphan) = {
 	.family = FAULT_OF_WORLD,
-	.number = 13,
+	.number = 18,
 	.name = "job deleted, Workload kept",
 	.world = "orphan",
 	.drops_check = true,

@@ -90,7 +90,7 @@ static void turn(struct sim *s, struct fault *f)
 
 FAULT(evictions) = {
 	.family = FAULT_OF_WORLD,
-	.number = 13,
+	.number = 16,
 	.name = "Kueue there ends rounds",
 	.world = "evictions",
 	.begin = again_soon,

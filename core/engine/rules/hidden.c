@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A winner that is out of sight; see hidden.h. */
+#include "core/engine/rules/hidden.h"
+
+#include "core/base/timefmt.h"
+#include "core/engine/act/note.h"
+#include "core/engine/rules/authority.h"
+#include "core/engine/rules/finish.h"
+#include "core/engine/rules/lost.h"
+#include "core/engine/rules/race.h"
+#include "core/engine/rules/verdict.h"
+
+enum { REPORT_MS = 30 * 1000 }; /* most outages are shorter */
+
+/* Retry, unless another cluster shows that the job has ended. 'k': where it was; NULL: not known. */
+void hidden_lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
+{
+	struct clone *ended = race_ended_copy(p);
+
+	if (ended) {
+		finish_local(p, ended);
+	} else {
+		verdict_retry(p, k, rule, words, NULL);
+	}
+}
+
+/*
+ * The same, when the winner's clone or job could not be seen there since 'since' for
+ * workerLostTimeout. INT64_MAX: it will be seen soon, and that queues the pass.
+ */
+void hidden_lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule, mk_str words)
+{
+	if (pass_is_due(p, lost_deadline(p->e, k->c, since))) {
+		hidden_lost_for_good(p, k, rule, words);
+	}
+}
+
+/* 'since' as a condition of the manager tells it: a new process comes to the same date. */
+static int64_t date_of(const struct engine *e, const struct cluster *c, int64_t since)
+{
+	return since == c->own.lost_at ? c->own.lost_wall_ms
+				       : wall_second(e->wall - (e->now - since));
+}
+
+/*
+ * The check still says where the Workload was admitted, as in Kueue. When the job was out of reach
+ * for a while, an Event says so, and when it counts as lost.
+ */
+static void report(struct pass *p, const char *how, int64_t since, int64_t date, int64_t deadline,
+		   int64_t *reported)
+{
+	struct engine *e = p->e;
+	bool is_asked_for = p->authority == AUTHORITY_FULL;
+	int64_t patience = e->o.worker_lost_timeout_ms / 4;
+	mk_str then;
+
+	if (since == INT64_MAX || *reported == date || !e->may_write ||
+	    !pass_is_due(p, since + (patience < REPORT_MS ? patience : REPORT_MS)) ||
+	    (is_asked_for && e->now >= deadline)) {
+		return;
+	}
+	*reported = date;
+	then = !is_asked_for ? arena_printf(&e->scratch, "%.*s, so the job is not run elsewhere",
+					    STR_ARG(authority_words(p)))
+	       : deadline == INT64_MAX
+		       ? STR("its return is waited for without limit (lostWorkerPolicy: Keep)")
+		       : arena_printf(
+				 &e->scratch,
+				 "the job there counts as lost at %.*s "
+				 "(workerLostTimeout), and is queued again then",
+				 STR_ARG(time_rfc3339(&e->scratch, e->wall + (deadline - e->now))));
+	note_once(
+		e, p->local, "WorkerUnreachable", date,
+		arena_printf(&e->scratch,
+			     "The worker cluster \"%.*s\" that was admitted to %s since %.*s: %.*s",
+			     STR_ARG(p->f->s[S_CLUSTER]), how,
+			     STR_ARG(time_rfc3339(&e->scratch, date)), STR_ARG(then)));
+}
+
+/* The same of a cluster whose name is known. */
+static void report_of(struct pass *p, const struct cluster *c, const char *how, int64_t since,
+		      int64_t date, int64_t deadline)
+{
+	struct wl_cluster *wc = wl_cluster(p->e, p->w, c->id);
+
+	if (wc) {
+		report(p, how, since, date, deadline, &wc->hidden_said);
+	}
+}
+
+void hidden_winner(struct pass *p, const struct clone *k)
+{
+	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
+
+	report_of(p, k->c, "is out of reach", since, date_of(p->e, k->c, since),
+		  lost_deadline(p->e, k->c, since));
+	hidden_lost(p, k, since, R_LOST, STR("Admitting remote lost"));
+}
+
+/*
+ * The name leads to another server since 'since' than when the job was sent there. The job is not
+ * gone, but out of reach: it is waited for as at a lost worker. False: that has an end now.
+ */
+bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since)
+{
+	report_of(p, k->c, "leads to another API server", since, k->c->own.moved_ms,
+		  lost_elsewhere_until(p, k->c, since));
+	return lost_waits_elsewhere(p, k);
+}
+
+void hidden_cluster(struct pass *p)
+{
+	struct engine *e = p->e;
+	struct round *r = &p->w->round;
+	int64_t deadline;
+
+	if (r->lost_at == INT64_MAX) {
+		r->lost_at = e->now;
+	}
+	deadline = e->o.worker_lost_keep ? INT64_MAX
+					 : lost_after(e, r->lost_at, e->o.worker_lost_timeout_ms);
+	report(p, "has no MultiKueueCluster", r->lost_at,
+	       wall_second(e->wall - (e->now - r->lost_at)), deadline, &r->lost_reported);
+	if (pass_is_due(p, deadline)) {
+		hidden_lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));
+	}
+}
