@@ -135,7 +135,7 @@ static void test_trees(const struct plug *p)
 	c.webhook_on = c.internal_certs = true;
 	print(&c, p, RBAC_MANAGER);
 	has("  resources: [validatingwebhookconfigurations]\n  resourceNames: [\"multikueue-"
-	    "validating-webhook-configuration\"]\n  verbs: [get, patch]\n",
+	    "validating-webhook-configuration\"]\n  verbs: [get, list, watch, patch]\n",
 	    "with one API servers are told whom to trust");
 }
 

@@ -348,6 +348,7 @@ static void test_changed(struct arena *a, mk_str bundle)
 		    hooks(a, "MutatingWebhookConfiguration", bundle));
 	run(true);
 	fake_answer(&f, 0, "GET " MUTATING, 200, hooks(a, "MutatingWebhookConfiguration", bundle));
+	run(true);
 	ok(!asked("PATCH " MUTATING) && waits() == 60000, "... once");
 	ev.type = EV_GONE;
 	ev.kind = KIND_VALIDATING;
@@ -386,6 +387,8 @@ static void test_two_configurations(void)
 	fake_answer(&f, 0, "GET " VALIDATING, 200,
 		    hooks(&a, "ValidatingWebhookConfiguration", bundle));
 	ok(!asked("PATCH " VALIDATING), "... once");
+	run(true); /* the certificate is judged by what is trusted now */
+	fake_answer(&f, 0, "GET " MAP, 404, "{\"kind\":\"Status\",\"reason\":\"NotFound\"}");
 	is_int(waits(), 60000, "then nothing is due for a minute");
 	test_changed(&a, bundle);
 	finish();
