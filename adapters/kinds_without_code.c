@@ -9,6 +9,13 @@
 #include <multikueue/adapter.h>
 
 #define MANAGED .managed_by = "/spec/managedBy"
+/*
+ * What has the worker's controller delete the copy, whose status is to be read. That of MPIJob
+ * deletes the launcher alone, so it stays; so does what else only frees resources.
+ */
+static const char *const run_policy_ttl[] = {"/spec/runPolicy/ttlSecondsAfterFinished", NULL};
+static const char *const ray_deletes[] = {"/spec/deletionStrategy", NULL};
+
 #define RUN_POLICY                                                        \
 	.managed_by = "/spec/runPolicy/managedBy", .ends = kubeflow_ends, \
 	.active = replicas_active, .of_run = replicas_run
@@ -78,14 +85,14 @@ static const mk_scale ray_service_scale =
 static const mk_sign nothing[] = {{.pointer = NULL}};
 
 static const mk_adapter table[] = {
-	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY},
-	{KIND("kubeflow.org", "v1", "PyTorchJob"), RUN_POLICY},
-	{KIND("kubeflow.org", "v1", "XGBoostJob"), RUN_POLICY},
-	{KIND("kubeflow.org", "v1", "JAXJob"), RUN_POLICY},
-	{KIND("kubeflow.org", "v1", "PaddleJob"), RUN_POLICY},
+	{KIND("kubeflow.org", "v1", "TFJob"), RUN_POLICY, .strip = run_policy_ttl},
+	{KIND("kubeflow.org", "v1", "PyTorchJob"), RUN_POLICY, .strip = run_policy_ttl},
+	{KIND("kubeflow.org", "v1", "XGBoostJob"), RUN_POLICY, .strip = run_policy_ttl},
+	{KIND("kubeflow.org", "v1", "JAXJob"), RUN_POLICY, .strip = run_policy_ttl},
+	{KIND("kubeflow.org", "v1", "PaddleJob"), RUN_POLICY, .strip = run_policy_ttl},
 	{KIND("kubeflow.org", "v2beta1", "MPIJob"), RUN_POLICY},
-	{KIND("ray.io", "v1", "RayJob"), MANAGED, .ends = ray_job_ends, .active = ray_job_active,
-	 .of_run = ray_job_run, .scale = &ray_job_scale},
+	{KIND("ray.io", "v1", "RayJob"), MANAGED, .strip = ray_deletes, .ends = ray_job_ends,
+	 .active = ray_job_active, .of_run = ray_job_run, .scale = &ray_job_scale},
 	{KIND("ray.io", "v1", "RayService"), MANAGED, .forward = serve_config,
 	 .suspend = "/spec/rayClusterConfig/suspend", .active = ray_service_active,
 	 .of_run = ray_service_run, .scale = &ray_service_scale},

@@ -170,8 +170,128 @@ static void owed_to_no_job(void)
 	w_free(w);
 }
 
+/* The copy completes and is removed with its clone: by a TTL, a cleaner, the worker's Kueue. */
+static void completes_and_goes(struct world *w)
+{
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+}
+
+static void is_home(struct world *w, const struct object *wl, const char *name)
+{
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2", name);
+	is_str(check_state(w, wl), "Ready", "... it does not run a second time");
+	ok(is_complete(w) && is_finished(w, wl), "... the job is Complete, the Workload Finished");
+	(void)w_take(w);
+	w_later(w, 20 * 60 * 1000);
+	is_str(w_take_work(w), "", "... and nothing else is sent");
+}
+
+static void seen_in_one_batch(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	completes_and_goes(w);
+	w_later(w, 3000);
+	is_home(w, wl, "an end and its removal in one batch: the end is there");
+	w_free(w);
+}
+
+static void seen_while_the_manager_is_down(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	refuse(w, 12, ERR_UNAVAILABLE, 503, "etcd is down");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 60 * 1000);
+	is_home(w, wl, "an end seen while the manager answers 503, then removed: the end is there");
+	w_free(w);
+}
+
+/* ... and then the worker is lost as well. */
+static void seen_before_the_worker_is_lost(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	refuse(w, 12, ERR_UNAVAILABLE, 503, "etcd is down");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	w_settle(w);
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_settle(w);
+	w_advance(w, 30 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "an end seen before its worker is lost: the end is there");
+	is_str(check_state(w, wl), "Ready", "... it does not run a second time");
+	w_free(w);
+}
+
+/* Only the clone shows it, then all is gone: the job's own end was never seen. */
+static void seen_of_the_clone(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Ready", "an end that the clone alone showed: no second run");
+	ok(is_finished(w, wl), "... the Workload is Finished");
+	w_free(w);
+}
+
+/* A status of 2 MiB is not kept: the clone's words are. */
+static void too_long_to_keep(void)
+{
+	static char patch[2 * 1024 * 1024 + 256];
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	size_t n = (size_t)snprintf(patch, sizeof(patch), "{\"status\":{\"x\":\"");
+
+	for (size_t i = 0; i < 2 * 1024 * 1024; i++) {
+		patch[n++] = (char)('a' + (i * i + i / 7) % 26);
+	}
+	memcpy(patch + n, "\"}}", 4);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), patch);
+	completes_and_goes(w);
+	w_later(w, 5000);
+	ok(is_complete(w) && is_finished(w, wl),
+	   "a status that is too long to keep: the end is there");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/x"), "",
+	       "... without what was long");
+	w_free(w);
+}
+
+/* A Job that is deleted while it runs has not ended, whatever its last state says. */
+static void removed_while_it_runs(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "a copy that was removed while it ran is run again");
+	w_free(w);
+}
+
 int main(void)
 {
+	seen_in_one_batch();
+	seen_while_the_manager_is_down();
+	seen_before_the_worker_is_lost();
+	seen_of_the_clone();
+	too_long_to_keep();
+	removed_while_it_runs();
 	refused_for_a_while(ERR_DENIED, 403, OF_RIGHTS, 30 * 1000);
 	refused_for_a_while(ERR_DENIED, 401, "Unauthorized", 30 * 1000);
 	refused_for_a_while(ERR_INVALID, 422, "status: Invalid value", 4000);

@@ -7,6 +7,7 @@
 #include "core/engine/answers/message.h"
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/store/ending.h"
 #include "core/engine/store/observe.h"
 #include "core/engine/store/touch.h"
 
@@ -190,7 +191,7 @@ static void rest(struct engine *e, struct record *r, int64_t wait_ms)
 static void not_found(struct engine *e, struct record *r, const struct inflight *f)
 {
 	if (!r->present || r->rv == f->rv) {
-		record_gone(&e->store, r, 0, r->epoch, e->now);
+		ending_gone(e, r, 0, r->epoch);
 	}
 	r->absent = !r->present;
 }
@@ -384,7 +385,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 	} else if (ev->code == ERR_CONFLICT) {
 		conflict(e, r, f);
 	} else if (ev->code == ERR_NOT_FOUND && f->type == OP_DELETE) {
-		record_gone(&e->store, r, 0, r->epoch, e->now);
+		ending_gone(e, r, 0, r->epoch);
 	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {
 		r->missed = true;
 		refusal_saw(e, r, f->rule, ev, false);

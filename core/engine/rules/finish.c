@@ -12,6 +12,7 @@
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
+#include "core/engine/store/ending.h"
 
 enum {
 	LAST_STATUS_WAIT_MS = 1000,
@@ -24,9 +25,9 @@ enum {
 	LIST_WAIT_MS = 15 * 60 * 1000, /* for a list that shows how the job ended */
 };
 
-static void write_finished(struct pass *p, const struct clone *k)
+/* As 'f' says, the facts of the clone. */
+static void write_finished(struct pass *p, const struct facts *f)
 {
-	const struct facts *f = k->r->facts;
 	struct json *body = ssa_body(p, p->local);
 
 	if (!body) {
@@ -35,6 +36,14 @@ static void write_finished(struct pass *p, const struct clone *k)
 	ssa_condition(p->e, body, "Finished", f->s[S_FINISHED_REASON], f->s[S_FINISHED_MESSAGE],
 		      p->f->generation);
 	ssa_send(p->e, p->local, body, R_FINISHED, PRIO_STATUS, NULL, STR_NONE);
+}
+
+static bool tells_the_end(const struct facts *f)
+{
+	mk_str reason = f->s[S_FINISHED_REASON];
+
+	return facts_is(f, F_FINISHED) && !str_is(reason, "OwnerNotFound") &&
+	       !str_is(reason, "OutOfSync") && !str_is(reason, "FailedToStart");
 }
 
 /*
@@ -110,9 +119,9 @@ static bool end_is_told(struct pass *p, const struct clone *k)
 }
 
 /*
- * Has the local job the end of its copy? 'words' is the Workload or clone that is Finished. While
- * the manager refuses the status of the copy for what it is, every other write is the smallest
- * status that says the end: a policy or a limit may let that pass.
+ * Has the local job the end of its copy? 'words' is the Workload or clone that is Finished, NULL:
+ * none. While the manager refuses the status of the copy for what it is, every other write is the
+ * smallest status that says the end: a policy or a limit may let that pass.
  */
 static bool end_is_home(struct pass *p, struct record *remote, const struct facts *words)
 {
@@ -126,7 +135,7 @@ static bool end_is_home(struct pass *p, struct record *remote, const struct fact
 		return true; /* the end was taken, the rest of the status is not */
 	}
 	was = p->job->inflight;
-	smallest = !f->smallest && f->last_at - f->object_since >= SMALLEST_AFTER_MS &&
+	smallest = words && !f->smallest && f->last_at - f->object_since >= SMALLEST_AFTER_MS &&
 		   job_ended_status(p, words) == SYNC_WAIT;
 	done = !smallest && job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
 	if (!was && p->job->inflight) {
@@ -145,6 +154,141 @@ static bool lacks_object(const struct pass *p)
 	enum view view = table_view(p->e->clusters[CLUSTER_MANAGER], p->kind);
 
 	return !p->job && (view == VIEW_KNOWN || view == VIEW_MISSING);
+}
+
+/* How the clone of this Workload ended, there or gone; NULL: it did not, as far as we saw. */
+static const struct facts *words_of(const struct pass *p, const struct clone *k)
+{
+	const struct ending *x = k->r ? k->r->ending : NULL;
+
+	if (clone_is(k, F_FINISHED)) {
+		return k->r->facts;
+	}
+	if (facts_is(p->f, F_FINISHED)) {
+		return p->f;
+	}
+	return x && k->r && !k->r->present && p->local && tells_the_end(x->facts) &&
+			       str_eq(x->facts->s[S_LOCAL_UID], str_of(p->local->uid))
+		       ? x->facts
+		       : NULL;
+}
+
+/*
+ * The record as it was when its object, a copy of the local one, was seen to have ended. False: it
+ * was not.
+ */
+static bool end_of(const struct pass *p, const struct record *r, struct record *ret)
+{
+	if (!r || (!r->present && !r->ending)) {
+		return false;
+	}
+	*ret = *r; /* but for its name, to which views lead */
+	if (!r->present) {
+		ret->present = true;
+		ret->inflight = NULL;
+		ret->uid = r->ending->uid;
+		ret->rv = r->ending->rv;
+		ret->epoch = r->ending->epoch;
+		ret->facts = r->ending->facts;
+		ret->kept = r->ending->kept;
+	}
+	return facts_is(ret->facts, F_ENDED) && twin_is_ours(twin_of_job(p, ret));
+}
+
+/* Has the local object the end that its copy there was seen to have, if it was seen? */
+static bool copy_is_told(struct pass *p, struct clone *k)
+{
+	struct record seen;
+	bool told;
+
+	if (!end_of(p, twin_record(p, k), &seen)) {
+		return true;
+	}
+	if (!p->job) {
+		return lacks_object(p);
+	}
+	if (!facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
+	    facts_is(p->job->facts, F_ENDED)) {
+		return true;
+	}
+	if (!seen.kept) {
+		return !words_of(p, k) || job_ended_status(p, words_of(p, k)) == SYNC_SAME;
+	}
+	told = end_is_home(p, &seen, words_of(p, k));
+	p->copy_of = NULL; /* 'seen' ends here */
+	p->copy_json = NULL;
+	return told;
+}
+
+bool finish_is_told(struct pass *p)
+{
+	bool told = true;
+
+	for (CLONES_EACH(k, p)) {
+		told &= members_each(p, k, copy_is_told);
+	}
+	return told;
+}
+
+/* May an end that was seen there be that of this round? Once a place has won, it is its alone. */
+static bool counts(const struct pass *p, const struct clone *k)
+{
+	return p->f->s[S_CLUSTER].n == 0 || str_is(p->f->s[S_CLUSTER], k->c->name) ||
+	       k->c->own.shared;
+}
+
+bool finish_seen(struct pass *p)
+{
+	const struct facts *words = NULL;
+	bool told = true;
+
+	if (p->e->store.n_endings == 0 || !p->kind) {
+		return false;
+	}
+	for (CLONES_EACH(k, p)) {
+		if (counts(p, k) && !(twin_record(p, k) && twin_record(p, k)->present)) {
+			told &= members_each(p, k, copy_is_told);
+			words = !clone_is(k, F_FINISHED) && words_of(p, k) ? words_of(p, k) : words;
+		}
+	}
+	if (words && (told || is_refused_for_long(p))) {
+		if (core_had_its_turn(p)) {
+			write_finished(p, words);
+		}
+		return true;
+	}
+	return !told && !p->grouped;
+}
+
+static void forget(struct pass *p, struct table *t)
+{
+	const struct group *g = t ? store_group(t, p->w->ns, p->w->name) : NULL;
+	struct record *r = store_find(t, p->w->ns, p->object);
+
+	if (r) {
+		ending_free(&p->e->store, r);
+	}
+	if (!g) {
+		return;
+	}
+	for (LIST_EACH_AS(struct member, m, &g->members, node)) {
+		ending_free(&p->e->store, m->record);
+	}
+}
+
+void finish_forget(struct pass *p)
+{
+	bool over = !p->local || facts_is(p->f, F_TERMINATING) ||
+		    (facts_is(p->f, F_FINISHED) && !p->w->owes);
+
+	for (CLONES_EACH(k, p)) {
+		if (over && k->r) {
+			ending_free(&p->e->store, k->r);
+		}
+		if (over && p->kind) {
+			forget(p, k->c->tables[p->kind]);
+		}
+	}
 }
 
 /* The same as is_refused_for_long, when the manager does not let us see its jobs. */
@@ -179,7 +323,7 @@ static bool object_done(struct pass *p, struct clone *k)
 		return false;
 	}
 	if (!twin_is_ours(twin)) {
-		return end_is_told(p, k);
+		return (copy_is_told(p, k) && end_is_told(p, k)) || is_refused_for_long(p);
 	}
 	return last_status_seen(p, remote) &&
 	       (end_is_home(p, remote, k->r->facts) || is_refused_for_long(p));
@@ -203,23 +347,8 @@ void finish_local(struct pass *p, struct clone *k)
 		return;
 	}
 	if (members_each(p, k, object_done) && core_had_its_turn(p)) {
-		write_finished(p, k);
+		write_finished(p, k->r->facts);
 	}
-}
-
-/* Is nothing owed to the local object of the copy there? */
-static bool is_paid(struct pass *p, struct clone *k)
-{
-	struct record *remote = twin_record(p, k);
-
-	if (!twin_is_ours(twin_of_job(p, remote)) || !facts_is(remote->facts, F_ENDED)) {
-		return true;
-	}
-	if (!p->job) {
-		return lacks_object(p);
-	}
-	return !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
-	       facts_is(p->job->facts, F_ENDED) || end_is_home(p, remote, p->f);
 }
 
 bool finish_owes(struct pass *p)
@@ -229,7 +358,7 @@ bool finish_owes(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		bool known = table_view(k->c, p->kind) == VIEW_KNOWN;
 
-		owes |= known && !members_each(p, k, is_paid);
+		owes |= known && !members_each(p, k, copy_is_told);
 	}
 	p->w->owes = owes; /* before the pass that may: keep_text() keeps the Workload's */
 	return owes;
@@ -242,8 +371,7 @@ static bool is_finished_as(const struct clone *k, const char *reason)
 
 bool finish_tells_the_end(const struct clone *k)
 {
-	return clone_is(k, F_FINISHED) && !is_finished_as(k, "OwnerNotFound") &&
-	       !is_finished_as(k, "OutOfSync") && !is_finished_as(k, "FailedToStart");
+	return clone_is(k, F_FINISHED) && tells_the_end(k->r->facts);
 }
 
 void finish_remotely(struct pass *p, struct clone *k)

@@ -15,6 +15,18 @@ void finish_local(struct pass *p, struct clone *k);
  * and until then no copy is removed: with it the end would be lost.
  */
 bool finish_owes(struct pass *p);
+/*
+ * Has the local job each end that a copy of it was seen to have, wherever that is and whether it
+ * can be seen now? If not, it is being written.
+ */
+bool finish_is_told(struct pass *p);
+/*
+ * Was an end seen of a copy or clone that is gone, and has the manager not got it? It is being
+ * written then, and the pass ends.
+ */
+bool finish_seen(struct pass *p);
+/* Frees what was kept for that, when no longer needed. */
+void finish_forget(struct pass *p);
 /* Handles a Finished clone: the end of the Workload, or a new try. */
 void finish_remotely(struct pass *p, struct clone *k);
 /*

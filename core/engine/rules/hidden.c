@@ -12,14 +12,17 @@
 
 enum { REPORT_MS = 30 * 1000 }; /* most outages are shorter */
 
-/* Retry, unless another cluster shows that the job has ended. 'k': where it was; NULL: not known. */
+/*
+ * Retry, unless the job was seen to have ended: another cluster shows it, or the winner did. 'k':
+ * where it was; NULL: not known.
+ */
 void hidden_lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
 {
 	struct clone *ended = race_ended_copy(p);
 
 	if (ended) {
 		finish_local(p, ended);
-	} else {
+	} else if (p->grouped || finish_is_told(p)) {
 		verdict_retry(p, k, rule, words, NULL);
 	}
 }

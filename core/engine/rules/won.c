@@ -508,7 +508,9 @@ void won_pass(struct pass *p)
 		return;
 	}
 	p->w->round.lost_at = INT64_MAX;
-	if (p->authority == AUTHORITY_FULL && p->config && !k->in_config) {
+	if (twin_is_ours(k->twin) && finish_tells_the_end(k)) {
+		finish_remotely(p, k); /* whatever became of its cluster since */
+	} else if (p->authority == AUTHORITY_FULL && p->config && !k->in_config) {
 		give_up(p, k);
 	} else if (p->authority == AUTHORITY_FULL && cordon_drains(p, k)) {
 		return;

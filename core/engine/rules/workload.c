@@ -308,6 +308,8 @@ static void with_local(struct pass *p)
 		clean_up(p, R_RELEASE);
 	} else if (authority_is_here(p)) {
 		runs_here(p);
+	} else if (finish_seen(p)) {
+		return;
 	} else if (p->authority == AUTHORITY_FINISH) {
 		finish_begun(p);
 	} else {
@@ -432,6 +434,9 @@ void workload_pass(struct engine *e, struct wl *w)
 		without_local(&p);
 	}
 	e->stats.visits += p.n_clones;
+	if (e->store.n_endings > 0) {
+		finish_forget(&p);
+	}
 	any = count_uses(&p);
 	await(&p);
 	places_note(&p);

@@ -14,6 +14,7 @@
 #include "core/engine/rules/asked.h"
 #include "core/engine/rules/patience.h"
 #include "core/engine/store/bind.h"
+#include "core/engine/store/ending.h"
 #include "core/engine/store/keep.h"
 #include "core/engine/store/kept.h"
 #include "core/engine/store/touch.h"
@@ -138,6 +139,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 
 	if (f) {
 		news(e, r, f);
+		ending_before(e, r, uid, f);
 	}
 	if (!f || !roster_make_room(e, r, f) || !keep_text(e, r, f, ev, &kept) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, kept)) {
@@ -331,7 +333,7 @@ static void gone(struct engine *e, struct table *t, const struct event *ev)
 			w->sure_gone = true; /* the watch showed it, and then its deletion */
 		}
 	}
-	record_gone(&e->store, r, ev->rv, ev->epoch, e->now);
+	ending_gone(e, r, ev->rv, ev->epoch);
 	r->ended = ev->rv != 0;
 	r->settling = false;
 	touch_record(e, r);
@@ -438,8 +440,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 			continue;
 		}
 		news(e, r, NULL);
-		record_gone(&e->store, r, r->epoch == ev->epoch ? r->rv : ev->rv, ev->epoch,
-			    e->now);
+		ending_gone(e, r, r->epoch == ev->epoch ? r->rv : ev->rv, ev->epoch);
 		r->settling = false;
 		touch_record(e, r);
 	}

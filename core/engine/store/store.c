@@ -7,6 +7,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/state.h"
 #include "core/engine/store/cohort.h"
+#include "core/engine/store/ending.h"
 #include "core/engine/store/kept.h"
 
 /* Estimate of a record's other memory: entries in maps, its uid, and the struct wl of its name. */
@@ -16,6 +17,7 @@ void store_init(struct store *s)
 {
 	*s = (struct store){0};
 	list_init(&s->tombs);
+	list_init(&s->endings);
 }
 
 void store_done(struct store *s)
@@ -154,6 +156,7 @@ void record_free(struct store *s, struct record *r)
 	leave(s, r);
 	assume_drop(r);
 	refusal_end(r);
+	ending_free(s, r);
 	if (has_peers(r->table)) {
 		ring_leave(&s->names[r->table->kind], r->key, &r->peers);
 	}
@@ -406,6 +409,17 @@ void record_gone(struct store *s, struct record *r, uint64_t rv, uint32_t epoch,
 	list_add_tail(&s->tombs, &r->tomb);
 }
 
+void record_take_state(struct store *s, struct record *r, struct facts **ret_facts,
+		       struct kept **ret_kept)
+{
+	tell_table(r, -1);
+	weigh(s, r->table, 0, r->facts->size + kept_size(r->kept));
+	*ret_facts = r->facts;
+	*ret_kept = r->kept;
+	r->facts = NULL;
+	r->kept = NULL;
+}
+
 void record_drop_text(struct store *s, struct record *r)
 {
 	weigh(s, r->table, 0, kept_size(r->kept));
@@ -426,7 +440,7 @@ bool store_sweep(struct store *s, int64_t before, size_t max)
 		if (max-- == 0) {
 			return freed;
 		}
-		if (r->inflight || r->unknown || r->retry_at > before) {
+		if (r->inflight || r->unknown || r->ending || r->retry_at > before) {
 			/* Still needed: comes after those behind it. */
 			list_del(&r->tomb);
 			r->gone_at = before + 1;

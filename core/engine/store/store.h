@@ -17,6 +17,7 @@
 #include "core/model/kind.h"
 
 struct claim;
+struct ending;
 struct inflight;
 struct kept;
 struct models;
@@ -106,6 +107,8 @@ struct record {
 	int64_t retry_at;   /* no write before; 0 = none */
 	int64_t deleted_at; /* act/ops.c: a delete of ours that was seen before its answer */
 	unsigned fails;
+	struct ending *ending;   /* store/ending.h; NULL none */
+	bool ended_first;        /* ... present: it had ended before its deletion began */
 	struct refusal *refusal; /* rules/refusal.h: the last write was refused; NULL none */
 	unsigned unanswered;     /* writes in a row with unknown outcome */
 	char text[];             /* "ns/name" */
@@ -153,6 +156,8 @@ struct table {
 struct store {
 	struct list_node tombs; /* oldest first */
 	size_t n_records, bytes;
+	struct list_node endings; /* store/ending.h: the oldest first */
+	size_t n_endings, ending_bytes;
 	/* Workloads and jobs of workers: one of the nodes 'peers' of that kind and key */
 	struct map names[KIND_MAX], groups[KIND_MAX];
 	/* How texts are kept: those of the manager, and of workers; NULL none yet */
@@ -230,6 +235,12 @@ bool record_join(struct store *s, struct record *r, mk_str value);
 mk_str record_group(const struct record *r);
 /* The group of that value; NULL when no record is a member. */
 struct group *store_group(const struct table *t, mk_str ns, mk_str value);
+/*
+ * Takes the state out of the record of a worker, which is about to be gone: '*ret_facts' and
+ * '*ret_kept' (may be NULL) are the caller's.
+ */
+void record_take_state(struct store *s, struct record *r, struct facts **ret_facts,
+		       struct kept **ret_kept);
 /* Frees the record's text; the facts stay. */
 void record_drop_text(struct store *s, struct record *r);
 /*

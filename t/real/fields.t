@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A copy that deletes itself when it has ended takes its end along. Each field of the kinds that
+# ship whose name speaks of an end, of deletion or of time to live is in fields.txt: it deletes the
+# object whose status is read, and copies do not have it (plan/kind/*.txt), or it stays.
+# planes: bare
+. "$(dirname "$0")/lib.sh"
+
+# What prunes Pods, volumes or tokens within a template of Pods is of every kind.
+pods='[tT]emplate/spec/volumes/|^/spec/volumes/'
+
+# fields CRD: the paths below spec whose last name looks like that, one a line.
+fields()
+{
+	awk '
+	{
+		match($0, /^ */); indent = RLENGTH
+		key = $0; sub(/^ *(- )?/, "", key)
+		if (key !~ /^[A-Za-z0-9_.-]+:/) next
+		sub(/:.*/, "", key)
+		while (n > 0 && at[n] >= indent) n--
+		n++; at[n] = indent; name[n] = key
+		if (n < 2 || name[n - 1] != "properties") next
+		path = ""
+		for (i = 2; i <= n; i++) {
+			if (name[i - 1] == "properties") path = path "/" name[i]
+			else if (name[i] == "items" || name[i] == "additionalProperties") path = path "/*"
+		}
+		if (path ~ /^\/spec\// &&
+			tolower(key) ~ /ttl|delet|clean|finish|shutdown|timetolive|expir|retention/) print path
+	}' "$1" | grep -Ev "$pods" | sort -u
+}
+
+module github.com/kubeflow/training-operator github.com/kubeflow/mpi-operator github.com/kubeflow/trainer/v2 \
+	github.com/ray-project/kuberay/ray-operator sigs.k8s.io/jobset sigs.k8s.io/lws \
+	github.com/project-codeflare/appwrapper github.com/kubeflow/spark-operator/v2 >"$WORK/modules"
+ok $? "the modules of the kinds are there" || bail "no modules"
+while read -r dir; do
+	find "$dir" -name '*.yaml' -not -path '*/charts/*' -not -path '*/test/*' -not -path '*/patches/*' -not -path '*/training-operator*mpijobs*' |
+		grep -E '[._](tf|pytorch|xgboost|jax|paddle|mpi|train|ray)jobs\.yaml$|_(rayservices|rayclusters|jobsets|leaderworkersets|appwrappers|sparkapplications)\.yaml$'
+done <"$WORK/modules" | sort -u >"$WORK/crds"
+is "$(wc -l <"$WORK/crds" | tr -d ' ')" 14 "each kind with a CRD has one schema" || cat "$WORK/crds"
+while read -r crd; do
+	kind=$(sed -n 's/^    kind: //p' "$crd" | head -n 1)
+	fields "$crd" | sed "s|^|$kind |"
+done <"$WORK/crds" | sort -u >"$WORK/found"
+sed -n 's/^\([A-Z][A-Za-z]* [^ ]*\) \(removed\|stays\) .*/\1/p' "$here/fields.txt" | sort -u >"$WORK/known"
+is "$(comm -23 "$WORK/found" "$WORK/known")" "" "each field of an end is classified"
+is "$(comm -13 "$WORK/found" "$WORK/known")" "" "... and none that no schema has any more"
+
+# The stories show it: a field that is removed is in no copy, though the original has it.
+absent=0
+for field in $(sed -n 's/^[A-Z][A-Za-z]* [^ ]*\/\([^ /]*\) removed .*/\1/p' "$here/fields.txt" | sort -u); do
+	grep -l "\"$field\"" "$root"/t/plan/kind/*.json >/dev/null || [ "$field" = timeToLiveSeconds ] || absent=1
+	! grep -h '^create' "$root"/t/plan/kind/rayjob.txt "$root"/t/plan/kind/jobset.txt "$root"/t/plan/kind/*torchjob.txt |
+		grep -q "\"$field\"" || absent=1
+done
+ok $absent "what is removed is in stories, and in no copy"
+done_testing
