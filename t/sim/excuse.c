@@ -70,6 +70,23 @@ bool excuse_not_managed(const struct sim *s, const struct user *u)
 	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
 }
 
+bool excuse_started(const struct plane *home, const struct json *local)
+{
+	static const char group[] = "/metadata/labels/kueue.x-k8s.io~1pod-group-name";
+	mk_str name = json_str_at(local, "/metadata/name");
+	size_t pos = 0;
+	const struct json *o;
+
+	for (o = ks_each(home->store, "v1/pods", &pos); o != NULL;
+	     o = ks_each(home->store, "v1/pods", &pos)) {
+		if (str_eq(json_str_at(o, group), name) &&
+		    json_len(json_at(o, "/spec/schedulingGates")) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* A clone whose job is not made, since the check or the owner is gone, waits for nothing. */
 bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local)
 {

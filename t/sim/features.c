@@ -127,6 +127,39 @@ void story_unchecked(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
+static bool pause(struct sim *s, struct plane *p, const struct json *o, mk_str name)
+{
+	(void)o;
+	return patch(s, p, name, "", STR("{\"spec\":{\"active\":false}}"));
+}
+
+static bool resume(struct sim *s, struct plane *p, const struct json *o, mk_str name)
+{
+	(void)o;
+	return patch(s, p, name, "", STR("{\"spec\":{\"active\":true}}"));
+}
+
+void story_unasked(struct coverage *cov, size_t size)
+{
+	struct sim *s = story_begin(cov, 1, 15 * MINUTE, 1);
+
+	story_submit(s, size, 5 * MINUTE);
+	story_ask_queue(s, false);
+	run_until(s, s->now + 10 * SECOND);
+	story_expect(s, story_count_ours(&s->plane[1], JOBS) == size,
+		     "the queue loses the check: what runs goes on");
+	story_expect(s, each_workload(s, 0, pause) == size, "each Workload is deactivated");
+	run_until(s, s->now + 2 * MINUTE);
+	story_expect(s,
+		     story_count_ours(&s->plane[1], JOBS) == 0 &&
+			     story_count_ours(&s->plane[1], WORKLOADS) == 0,
+		     "... its job is stopped, and nothing is left on the worker");
+	story_ask_queue(s, true);
+	story_expect(s, each_workload(s, 0, resume) == size, "... and active again");
+	story_expect(s, story_all_done(s, 30 * MINUTE), "the queue has the check: all finish");
+	story_end(s);
+}
+
 static bool clear(struct sim *s, struct plane *p, const struct json *o, mk_str name)
 {
 	(void)o;

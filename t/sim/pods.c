@@ -193,3 +193,41 @@ void story_pods(struct coverage *cov, size_t size)
 	story_expect(s, copies(s) == 0, "... and nothing is left on the workers");
 	story_end(s);
 }
+
+/* Kueue on the manager takes the gate of a pod of each group away. */
+static bool start_here(struct sim *s, size_t size)
+{
+	bool good = true;
+
+	arena_clear(&s->arena);
+	for (size_t g = 0; g < size; g++) {
+		good &= send(s, 0, "PATCH", arena_printf(&s->arena, POD_PATH "/g%zu-0", g).p,
+			     "{\"spec\":{\"schedulingGates\":null}}");
+	}
+	return good;
+}
+
+void story_pods_here(struct coverage *cov, size_t size)
+{
+	struct sim *s = story_begin_pods(cov, 3, 15 * MINUTE);
+	bool made = true;
+
+	for (size_t g = 0; g < size; g++) {
+		made &= make_group(s, g);
+	}
+	run_until(s, s->now + 20 * SECOND);
+	all_copies(s, "Running");
+	run_until(s, s->now + 10 * SECOND);
+	story_expect(s, made && copies(s) == MEMBERS * size, "groups of Pods run on workers");
+	story_ask_queue(s, false);
+	run_until(s, s->now + 10 * SECOND);
+	story_expect(s, copies(s) == MEMBERS * size, "the queue loses the check: they go on");
+	story_expect(s, start_here(s, size), "Kueue on the manager starts them");
+	run_until(s, s->now + 5 * SECOND);
+	story_expect(s, copies(s) == 0, "... so their copies are gone within seconds");
+	story_ask_queue(s, true);
+	restart(s);
+	run_until(s, s->now + 2 * MINUTE);
+	story_expect(s, copies(s) == 0, "the queue has the check: no copy beside that");
+	story_end(s);
+}

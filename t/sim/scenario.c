@@ -493,6 +493,7 @@ static const struct {
 	{"adopted-clones", "clones carry Kueue's finalizer", story_adopted},
 	{"leftover-jobs", "jobs of earlier incarnations are where new ones win", story_leftovers},
 	{"vanished-check", "the check is deleted while jobs run", story_unchecked},
+	{"unasked", "the queue loses the check, and its jobs are evicted", story_unasked},
 	{"forgotten-winner", "the winner's name is cleared, then its clone goes", story_forgotten},
 	{"preemption-gates", "clones wait at gates that are opened in turns", story_gates},
 	{"quota-automation", "the manager's quota follows the workers'", story_quotas},
@@ -502,6 +503,7 @@ static const struct {
 	{"unplaceable", "a job is larger than any worker", story_unplaceable},
 	{"hour", "jobs come and go for an hour", story_hour},
 	{"pod-groups", "members of groups of Pods come and go", story_pods},
+	{"pods-here", "the manager's Kueue starts Pods of which copies run", story_pods_here},
 };
 
 void scenario_list(void)

@@ -547,27 +547,20 @@ bool excuse_outdated(const struct sim *s, const struct site *site);
  * 'q', who leads, not look since?
  */
 bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q);
-/*
- * Is it unknown which cluster won: has a client changed the winner's name,
- * or a restore the manager's past?
- */
+/* Is it unknown which cluster won: was its name changed, or the manager restored? */
 bool excuse_meddled(const struct sim *s);
-/*
- * A create on its way to 'p', which had won: was it overtaken by an
- * eviction, or by the loss of the worker?
- */
+/* A create on its way to 'p', which had won: was it overtaken by an eviction, or p's loss? */
 bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 		      const struct ks_commit *c);
 /* Was the job submitted while the queue had no check of ours? Then it is never ours to run. */
 bool excuse_not_managed(const struct sim *s, const struct user *u);
 /* May the clone on 'p', which has won, go: nothing asks for its job, and there is no copy? */
 bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local);
+/* Has the manager's Kueue started a Pod of the group? Then no copy of any may run. */
+bool excuse_started(const struct plane *home, const struct json *local);
 /* Has the manager begun to run the job itself, while its queue had no check of ours? */
 bool excuse_runs_here(const struct sim *s, const struct user *u);
-/*
- * A daemon without the adapter sends 'm': notes whose Workload it rejects, since the write may
- * arrive when the adapter is back.
- */
+/* A daemon without the adapter sends 'm', which may arrive late: notes whose Workload it rejects. */
 void excuse_rejecting(struct sim *s, const struct msg *m);
 /* Was a Workload rejected when Kueue looked at its checks no more? */
 bool excuse_rejected_in_vain(const struct user *u, const struct json *wl);

@@ -172,6 +172,14 @@ size_t story_count_retries(const struct sim *s)
 	return n;
 }
 
+void story_ask_queue(struct sim *s, bool on)
+{
+	(void)plane_merge(&s->plane[0], KUEUE "clusterqueues/cq",
+			  on ? STR("{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":["
+				   "{\"name\":\"mk\"}]}}}")
+			     : STR("{\"spec\":{\"admissionChecksStrategy\":null}}"));
+}
+
 void story_hold_queue(struct sim *s, size_t plane, bool on)
 {
 	arena_clear(&s->arena);

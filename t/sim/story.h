@@ -39,6 +39,8 @@ const struct json *story_active(struct sim *s, const char *cluster);
 bool story_is_active(struct sim *s, const char *cluster);
 /* Turns until the cluster's condition shows it; how long that took. */
 int64_t story_wait_active(struct sim *s, const char *cluster, bool wanted);
+/* The manager's ClusterQueue has the check, or has lost it. */
+void story_ask_queue(struct sim *s, bool on);
 /* Stops the ClusterQueue of a plane, or lets it go on. */
 void story_hold_queue(struct sim *s, size_t plane, bool on);
 /* Nothing gets to that plane or from it, or does again. */
@@ -46,6 +48,7 @@ void story_cut_off(struct sim *s, size_t plane, bool on);
 
 /* --- pods.c ----------------------------------------------------------------------------------- */
 void story_pods(struct coverage *cov, size_t size);
+void story_pods_here(struct coverage *cov, size_t size);
 
 /* --- hour.c ----------------------------------------------------------------------------------- */
 void story_hour(struct coverage *cov, size_t size);
@@ -62,6 +65,7 @@ extern const struct story copies_stories[]; /* ends with a name of NULL */
 void story_adopted(struct coverage *cov, size_t size);
 void story_leftovers(struct coverage *cov, size_t size);
 void story_unchecked(struct coverage *cov, size_t size);
+void story_unasked(struct coverage *cov, size_t size);
 void story_forgotten(struct coverage *cov, size_t size);
 void story_slow_restart(struct coverage *cov, size_t size);
 void story_gates(struct coverage *cov, size_t size);
