@@ -295,15 +295,20 @@ void message_explain(struct pass *p)
 
 void message_won(struct pass *p, const struct clone *k)
 {
-	mk_str late = refusal_on(p, k, true), sum = verdict_admitted_on(p->e->out->arena, k);
+	struct arena *a = p->e->out->arena;
+	mk_str late, sum;
 
-	if (p->state != CHECK_READY || p->over || (late.n == 0 && !facts_is(p->f, F_LATE))) {
+	if (p->state != CHECK_READY || p->over) {
 		return;
 	}
+	late = refusal_on(p, k, true);
 	if (late.n > 0) {
-		sum = arena_printf(p->e->out->arena, "%.*s; %.*s", STR_ARG(sum), STR_ARG(late));
+		sum = arena_printf(a, "%.*s; %.*s", STR_ARG(verdict_admitted_on(a, k)),
+				   STR_ARG(late));
+		(void)write(p, sum, R_WAITING);
+	} else if (facts_is(p->f, F_LATE)) {
+		(void)write(p, verdict_admitted_on(a, k), R_WAITING);
 	}
-	(void)write(p, sum, R_WAITING);
 }
 
 void message_growing(struct pass *p, struct clone *k)

@@ -13,6 +13,7 @@
 
 enum {
 	SKIP_FIRST_MS = 1000,
+	RUN_MS = 10 * 1000,  /* a copy that goes sooner has done nothing */
 	TELL_MS = 10 * 1000, /* a shorter rest after a Retry is no news */
 	ROOM_MS = 5 * 1000,  /* what comes free just after our clone left is its own room */
 	REST_FIRST_MS = 5 * 1000,
@@ -124,7 +125,8 @@ void rest_if_vanished(struct pass *p, const struct clone *k)
 static int64_t next_rest(const struct engine *e, struct wl_cluster *wc)
 {
 	int64_t last = wc->fails > 0 ? backoff_ms(SKIP_FIRST_MS, wc->fails - 1, REST_MAX_MS) : 0;
-	bool ran = wc->bout.ran_at > 0 && e->now - wc->bout.ran_at > last;
+	bool ran =
+		wc->bout.ran_at > 0 && e->now - wc->bout.ran_at > (last > RUN_MS ? last : RUN_MS);
 	int64_t wait;
 
 	if (ran || e->now >= wc->forget_at) {
@@ -194,7 +196,9 @@ void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
 		wc->room_after = p->e->wall + ROOM_MS;
 		watches_want_queues(p->e);
 	}
-	if (keep_str(&wc->hurdle, retry_words(p, k, wc, rule)) && wait >= TELL_MS) {
+	/* Of copies that other clients remove, rest_copy_gone tells. */
+	if (keep_str(&wc->hurdle, retry_words(p, k, wc, rule)) && wait >= TELL_MS &&
+	    wc->removed == 0) {
 		tell(p->e, p->w, wc);
 	}
 }
@@ -216,10 +220,7 @@ void rest_copy_gone(struct pass *p, const struct clone *k, const char *what, boo
 	wc->bout.there = false;
 	wc->leaving = true; /* what is left of it does not count */
 	if (wc->removed > 1) {
-		wc->quiet = false;
-		if (keep_str(&wc->hurdle, removed_words(p, k, wc, what))) {
-			tell(p->e, p->w, wc);
-		}
+		rest(p->e, p->w, wc, wc->removed - 2, removed_words(p, k, wc, what));
 	}
 }
 

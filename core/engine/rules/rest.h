@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A cluster on which a round of a Workload ended with Retry, or a clone came to an end, rests for
- * this Workload: 1 s, doubled each time, at most 5 minutes; a run that lasted longer than the rest
- * before it begins anew. One that refuses the clone, or on which another client deletes it before
- * the win, rests from 5 s. Other clusters are tried meanwhile; where there is no other, the rest
- * is the date of the next try. An Event reports each case that lasts, and the message of the
- * Pending check does (answers/message.c). docs/decisions/0075, 0115.
+ * this Workload: 1 s, doubled each time, at most 5 minutes. A run of ten seconds at least that
+ * lasted longer than the rest before it begins anew. One that refuses the clone, or on which
+ * another client deletes copies, rests from 5 s. Other clusters are tried meanwhile; where there is
+ * no other, the rest is the date of the next try. An Event reports each case that lasts, and the
+ * message of the Pending check does (answers/message.c). docs/decisions/0075, 0115.
  */
 #ifndef MK_ENGINE_RULES_REST_H
 #define MK_ENGINE_RULES_REST_H
