@@ -404,10 +404,7 @@ static inline bool is_worker(const struct plane *p)
 	return !p->site;
 }
 void plane_done(struct plane *p);
-/*
- * Rewrites the Secret with the kubeconfig of worker 'i': another token, or one with
- * which no connection is possible.
- */
+/* The Secret of worker 'i' gets another token, or one with which no connection is possible. */
 void plane_secret(struct sim *s, size_t i, bool broken);
 /* The Secret of worker 'i' leads to the server 'to'. */
 void plane_lead(struct sim *s, size_t i, size_t to);
