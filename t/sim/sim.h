@@ -429,10 +429,7 @@ struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
 void plane_alias(struct sim *s, struct site *site);
 /* The queue of the other config (ALIAS_OTHER_CONFIG), on every plane. */
 void plane_other_queue(struct sim *s);
-/*
- * The list of names (without brackets) with the alias where it is to stand
- * in the config of all clusters.
- */
+/* The names (without brackets) with the alias where it stands in the config of all clusters. */
 mk_str plane_with_alias(struct sim *s, mk_str names);
 /* Returns to the snapshot, as after an etcd restore. */
 void plane_restore(struct plane *p, const struct json *snapshot);
