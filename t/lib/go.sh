@@ -12,7 +12,7 @@ go_key() { # FILE...
 
 # Puts into FOLDER the programs that COMMAND makes in the folder that it gets as its last argument,
 # which is run when no run before had this KEY. Two runs at once may both build; whichever ends
-# first is kept. What nobody has asked for in a month is removed.
+# first is kept. What no run has asked for in a month is removed.
 go_keep() { # KEY FOLDER COMMAND...
 	go_into=$2
 	go_kept=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/multikueued

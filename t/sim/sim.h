@@ -404,10 +404,7 @@ static inline bool is_worker(const struct plane *p)
 	return !p->site;
 }
 void plane_done(struct plane *p);
-/*
- * Rewrites the Secret with the kubeconfig of worker 'i': another token, or one with
- * which no connection is possible.
- */
+/* The Secret of worker 'i' gets another token, or one with which no connection is possible. */
 void plane_secret(struct sim *s, size_t i, bool broken);
 /* The Secret of worker 'i' leads to the server 'to'. */
 void plane_lead(struct sim *s, size_t i, size_t to);
@@ -432,10 +429,7 @@ struct plane *plane_of_cluster(struct sim *s, mk_str cluster);
 void plane_alias(struct sim *s, struct site *site);
 /* The queue of the other config (ALIAS_OTHER_CONFIG), on every plane. */
 void plane_other_queue(struct sim *s);
-/*
- * The list of names (without brackets) with the alias where it is to stand
- * in the config of all clusters.
- */
+/* The names (without brackets) with the alias where it stands in the config of all clusters. */
 mk_str plane_with_alias(struct sim *s, mk_str names);
 /* Returns to the snapshot, as after an etcd restore. */
 void plane_restore(struct plane *p, const struct json *snapshot);

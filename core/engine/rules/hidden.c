@@ -16,7 +16,7 @@ enum { REPORT_MS = 30 * 1000 }; /* most outages are shorter */
  * Retry, unless the job was seen to have ended: another cluster shows it, or the winner did. 'k':
  * where it was; NULL: not known.
  */
-void hidden_lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
+static void lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
 {
 	struct clone *ended = race_ended_copy(p);
 
@@ -27,14 +27,10 @@ void hidden_lost_for_good(struct pass *p, const struct clone *k, enum rule rule,
 	}
 }
 
-/*
- * The same, when the winner's clone or job could not be seen there since 'since' for
- * workerLostTimeout. INT64_MAX: it will be seen soon, and that queues the pass.
- */
 void hidden_lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule, mk_str words)
 {
 	if (pass_is_due(p, lost_deadline(p->e, k->c, since))) {
-		hidden_lost_for_good(p, k, rule, words);
+		lost_for_good(p, k, rule, words);
 	}
 }
 
@@ -125,6 +121,6 @@ void hidden_cluster(struct pass *p)
 	report(p, "has no MultiKueueCluster", r->lost_at,
 	       wall_second(e->wall - (e->now - r->lost_at)), deadline, &r->lost_reported);
 	if (pass_is_due(p, deadline)) {
-		hidden_lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));
+		lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));
 	}
 }

@@ -9,11 +9,10 @@
 
 #include "core/engine/rules/pass.h"
 
-/* Retry, unless another cluster shows that the job has ended. 'k': where it was; NULL: not known. */
-void hidden_lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words);
 /*
- * The same, when the winner's clone or job could not be seen there since 'since' for
- * workerLostTimeout. INT64_MAX: it will be seen soon, and that queues the pass.
+ * Retry, when the winner's clone or job could not be seen there since 'since' for
+ * workerLostTimeout, unless another cluster shows that the job has ended. INT64_MAX: it will be
+ * seen soon, and that queues the pass.
  */
 void hidden_lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule,
 		 mk_str words);
