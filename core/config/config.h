@@ -116,7 +116,8 @@ struct config_multikueue {
 	bool collect_unmarked; /* takeOver is CollectUnmarked */
 	int64_t placement_timeout_ms; /* 0 = off */
 	bool unplaceable_reject;      /* unplaceable is Reject */
-	int64_t worker_memory; /* bytes that what is known of one worker may take; 0 = no limit */
+	int64_t job_status_size; /* bytes of a job's status that are copied at most; 0 = no limit */
+	int64_t worker_memory;   /* bytes that what is known of one worker may take; 0 = no limit */
 	int kueue_minor; /* of kueueVersion: 19 is Kueue 0.19, whose gates and defaults count */
 	enum config_trees quota_trees;
 	bool kueue_named; /* it was configured; else it is CONFIG_KUEUE_TESTED */

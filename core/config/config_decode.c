@@ -259,6 +259,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->placement_timeout_ms = duration_at(r, "/multiKueue/placementTimeout", 0);
 	m->unplaceable_reject = str_is(str_at(r, "/multiKueue/unplaceable", STR("")), "Reject");
 	m->quota_trees = trees_at(r);
+	m->job_status_size = bytes_at(r, "/multiKueue/jobStatusSize", 256 * 1024);
 	m->worker_memory = bytes_at(r, "/multiKueue/workerMemory", 1024 * 1024 * 1024);
 	m->kueue_minor = config_kueue_minor(str_at(r, "/multiKueue/kueueVersion", STR("")));
 	m->kueue_named = m->kueue_minor != 0;

@@ -14,7 +14,8 @@ static bool is_ours(mk_str key)
 		"plugins",          "dispatchers",      "externalDispatchers", "network",
 		"lostWorkerPolicy", "leaseName",        "workerMemory",        "formerOrigins",
 		"formerManagers",   "visibility",       "kueueVersion",        "walls",
-		"quotaTrees",       "placementTimeout", "unplaceable",         "takeOver"};
+		"quotaTrees",       "placementTimeout", "unplaceable",         "takeOver",
+		"jobStatusSize"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {

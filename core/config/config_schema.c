@@ -266,6 +266,7 @@ static const struct config_field multikueue_fields[] = {
 	PLAIN_IN("placementTimeout", CT_DURATION, CV_BOTH | CV_OURS),
 	PLAIN_IN("unplaceable", CT_STR, CV_BOTH | CV_OURS),
 	PLAIN_IN("leaseName", CT_STR, CV_BOTH | CV_OURS),
+	PLAIN_IN("jobStatusSize", CT_QUANTITY, CV_BOTH | CV_OURS),
 	PLAIN_IN("workerMemory", CT_QUANTITY, CV_BOTH | CV_OURS),
 	PLAIN_IN("kueueVersion", CT_STR, CV_BOTH | CV_OURS),
 	LIST_OF("walls", wall, CV_BOTH | CV_OURS),

@@ -216,7 +216,7 @@ static void check_plugins(struct config_run *r, const struct config_multikueue *
 	check_limits(r, "Calls", m->budgets.soft_calls, m->budgets.hard_calls);
 }
 
-enum { MIN_WORKER_MEMORY = 1024 * 1024 };
+enum { MIN_WORKER_MEMORY = 1024 * 1024, MIN_JOB_STATUS = 16 * 1024 };
 
 static void check_kueue_version(struct config_run *r)
 {
@@ -278,6 +278,12 @@ static void check_ours(struct config_run *r, const struct config_multikueue *m)
 		config_error(r, STR("/multiKueue/workerMemory"),
 			     "multiKueue.workerMemory: Invalid value: must be 0 or a whole number "
 			     "of bytes not less than 1Mi");
+	}
+	if (m->job_status_size < 0 ||
+	    (m->job_status_size > 0 && m->job_status_size < MIN_JOB_STATUS)) {
+		config_error(r, STR("/multiKueue/jobStatusSize"),
+			     "multiKueue.jobStatusSize: Invalid value: must be 0 or a whole number "
+			     "of bytes not less than 16Ki");
 	}
 }
 

@@ -62,6 +62,7 @@ struct manager_options manager_settings(struct setup *s, uint64_t seed)
 		.placement_timeout_ms = mk->placement_timeout_ms,
 		.unplaceable_reject = mk->unplaceable_reject,
 		.gc_interval_ms = mk->gc_interval_ms,
+		.job_status_size = (size_t)mk->job_status_size,
 		.worker_memory = (size_t)mk->worker_memory,
 		.rate = {.qps = c->client_qps, .burst = c->client_burst},
 		.gates = gates_of(c),

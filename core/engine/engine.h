@@ -90,6 +90,7 @@ struct engine_options {
 	int64_t placement_timeout_ms; /* multiKueue.placementTimeout; 0 = off */
 	bool unplaceable_reject;      /* multiKueue.unplaceable is Reject */
 	int64_t gc_interval_ms;       /* 0 = off */
+	size_t job_status_size;       /* bytes of a status that are copied at most; 0 = no limit */
 	size_t worker_memory;         /* limit of the store's bytes for one worker; 0 = no limit */
 	struct engine_gates gates;
 	bool queues; /* watch the manager's ClusterQueues and Cohorts: for answers, engine_uses */

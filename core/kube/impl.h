@@ -78,6 +78,13 @@ enum {
 	WATCH_HEAD_MS = 90 * 1000,
 	WATCH_RETRY_500 = 5,  /* server errors at one resourceVersion before a new list */
 	WATCH_BAD_LINES = 10, /* in a row: the stream is not that of a watch */
+	/*
+	 * Bytes of a worker's watches that bring nothing: empty lines, bookmarks, objects of another
+	 * kind. An honest server sends some hundreds a minute.
+	 */
+	BARREN_BURST = 256 * 1024,
+	BARREN_PER_MS = 16, /* are forgiven */
+	BARREN_LINE = 16,   /* what a line costs beside its bytes */
 	EPOCH_REFUSED_MS = 60 * 1000,
 	REFUSED_GAP_MS = 15 * 1000, /* a new watch that is refused later begins it again */
 	LIST_LIMIT = 500,
@@ -201,7 +208,8 @@ struct link {
 	int64_t sought_ms; /* when kinds that are missing were asked for last */
 	/* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
 	int64_t loss_ms;
-	int64_t suspect_ms; /* a stream was lost then, the probe is out; -1 = none */
+	int64_t suspect_ms;        /* a stream was lost then, the probe is out; -1 = none */
+	int64_t barren, barren_ms; /* bytes that brought nothing, as of then */
 	struct timer timer;
 	struct list_node in_queue; /* of kube.joining, while 'queued' */
 	bool queued, joins;        /* waits for its lists; lists now */

@@ -114,6 +114,30 @@ static void advance(struct kube *k, struct watch *w, uint64_t rv)
 	watch_settled(k, w);
 }
 
+/*
+ * A line of 'n' bytes brought nothing. False: there were so many that the link was given up; it
+ * rests as after any failure, longer each time.
+ */
+static bool afford(struct kube *k, struct watch *w, size_t n)
+{
+	struct link *l = w->l;
+	int64_t forgiven = (k->mono_ms - l->barren_ms) * BARREN_PER_MS;
+
+	l->barren = l->barren > forgiven ? l->barren - forgiven : 0;
+	l->barren += (int64_t)n + BARREN_LINE;
+	l->barren_ms = k->mono_ms;
+	if (l->id == CLUSTER_MANAGER || l->barren <= BARREN_BURST) {
+		return true;
+	}
+	l->barren = 0;
+	link_fail(k, l, ERR_UNAVAILABLE, 0,
+		  arena_printf(&k->scratch,
+			       "the watch of %.*s floods the manager: %d KiB of empty lines, "
+			       "bookmarks or objects of another kind; the connection rests",
+			       STR_ARG(k->kinds->k[w->kind].plural), BARREN_BURST / 1024));
+	return false;
+}
+
 static void on_bookmark(struct kube *k, struct watch *w, const struct json *obj)
 {
 	const struct json *notes = json_at(obj, "/metadata/annotations");
@@ -152,7 +176,8 @@ static void count(struct kube *k, struct watch *w, mk_str type, uint64_t rv)
 	advance(k, w, rv);
 }
 
-static void on_object(struct kube *k, struct watch *w, mk_str type, struct json *obj)
+/* 'n': bytes of its line. */
+static void on_object(struct kube *k, struct watch *w, mk_str type, struct json *obj, size_t n)
 {
 	bool gone = str_is(type, "DELETED");
 	enum event_via via = w->replaying ? VIA_LIST : VIA_WATCH;
@@ -160,6 +185,7 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 	bool good = false;
 
 	if (!watch_is_kind(k, w, obj, true) || watch_is_misnamed(obj)) {
+		afford(k, w, n);
 		return;
 	}
 	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
@@ -202,8 +228,8 @@ static void on_parsed(struct kube *k, struct watch *w, mk_str line)
 	if (code != ERR_OK || json_type(obj) != JSON_OBJ) {
 		bad_line(k, w);
 	} else if (str_is(type, "ADDED") || str_is(type, "MODIFIED") || str_is(type, "DELETED")) {
-		on_object(k, w, type, obj);
-	} else if (str_is(type, "BOOKMARK")) {
+		on_object(k, w, type, obj, line.n);
+	} else if (str_is(type, "BOOKMARK") && afford(k, w, line.n)) {
 		on_bookmark(k, w, obj);
 	} else if (str_is(type, "ERROR")) {
 		struct status st;
@@ -240,6 +266,9 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 	}
 	while (frame_next(&w->frame, &line)) {
 		if (str_trim(line).n == 0) {
+			if (!afford(k, w, line.n)) {
+				return;
+			}
 			continue;
 		}
 		on_line(k, w, line);

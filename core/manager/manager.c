@@ -135,6 +135,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .placement_timeout_ms = o->placement_timeout_ms,
 				    .unplaceable_reject = o->unplaceable_reject,
 				    .gc_interval_ms = o->gc_interval_ms,
+				    .job_status_size = o->job_status_size,
 				    .worker_memory = o->worker_memory,
 				    .gates = o->gates,
 				    .queues = o->queues,

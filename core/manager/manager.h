@@ -57,6 +57,7 @@ struct manager_options {
 	bool collect_unmarked;        /* see engine_options */
 	int64_t placement_timeout_ms; /* see engine_options */
 	bool unplaceable_reject;
+	size_t job_status_size; /* bytes of a status that are copied at most; 0 = no limit */
 	size_t worker_memory;   /* limit of the store's bytes for one worker; 0 = no limit */
 	struct apply_rate rate; /* of operations on each cluster */
 	struct engine_gates gates;

@@ -25,6 +25,7 @@ static bool brings_secrets(const struct http2_conn *k)
 /* --- life ------------------------------------------------------------------------------------ */
 
 static void timer_fired(void *ctx);
+static void listen_again(void *ctx);
 
 struct http2_conn *http2_conn_new(struct http2_cluster *c, enum http2_lane lane)
 {
@@ -32,6 +33,11 @@ struct http2_conn *http2_conn_new(struct http2_cluster *c, enum http2_lane lane)
 	struct http2_conn *k = mk_calloc(1, sizeof(*k));
 
 	if (!k || !deadline_init(&t->deadlines, &k->timer, timer_fired, k)) {
+		mk_free(k);
+		return NULL;
+	}
+	if (!deadline_init(&t->deadlines, &k->again, listen_again, k)) {
+		deadline_done(&t->deadlines, &k->timer);
 		mk_free(k);
 		return NULL;
 	}
@@ -75,21 +81,12 @@ void http2_conn_bury(struct http2_conn *k)
 	}
 	http2_tx_release(k);
 	deadline_done(&t->deadlines, &k->timer);
+	deadline_done(&t->deadlines, &k->again);
 	list_del(&k->in_resume);
 	list_del(&k->in_cluster);
 	list_add_tail(&t->dead_conns, &k->in_cluster);
 	if (t->depth == 0) {
 		http2_conn_free(k);
-	}
-}
-
-void http2_conn_drain(struct http2_conn *k)
-{
-	struct http2_lane_state *lane = &k->cluster->lanes[k->lane];
-
-	k->draining = true;
-	if (lane->conn == k) {
-		lane->conn = NULL;
 	}
 }
 
@@ -139,11 +136,16 @@ static bool want(struct http2_conn *k, bool write)
 		return true;
 	}
 	loop_fd_free(k->watch);
-	watch = loop_fd_new(
-		k->t->o.loop, k->fd,
-		write ? (unsigned)LOOP_READ | (unsigned)LOOP_WRITE : (unsigned)LOOP_READ, ready, k);
-	k->watch = watch;
+	k->watch = NULL;
 	k->want_write = write;
+	if (k->unheard && !write) {
+		return true;
+	}
+	watch = loop_fd_new(k->t->o.loop, k->fd,
+			    (k->unheard ? 0 : (unsigned)LOOP_READ) |
+				    (write ? (unsigned)LOOP_WRITE : 0),
+			    ready, k);
+	k->watch = watch;
 	return watch != NULL;
 }
 
@@ -442,9 +444,48 @@ static void answer(struct http2_conn *k)
 	}
 }
 
+static void set_unheard(struct http2_conn *k, bool unheard)
+{
+	loop_fd_free(k->watch);
+	k->watch = NULL;
+	k->unheard = unheard;
+	if (!want(k, k->want_write)) {
+		starved(k);
+	}
+}
+
+static void listen_again(void *ctx)
+{
+	struct http2_conn *k = ctx;
+
+	set_unheard(k, false);
+	if (k->state == HTTP2_UP && k->left) {
+		put_aside(k);
+	}
+}
+
+/* The loop's time since then was the cluster's. The manager's connections are always heard. */
+static void charge(struct http2_conn *k, int64_t since_us)
+{
+	struct http2_share *share = &k->cluster->share;
+	int64_t until_us;
+
+	http2_share_charge(share, since_us, clock_mono_us());
+	until_us = http2_share_rests_until_us(share);
+	if (k->state == HTTP2_UP && k->cluster->id != 0 && until_us != 0 && !k->unheard) {
+		deadline_set(&k->t->deadlines, &k->again, until_us / 1000 + 1);
+		set_unheard(k, true);
+	}
+}
+
 void http2_conn_resume(struct http2_conn *k)
 {
+	int64_t since_us = clock_mono_us();
+
 	list_del(&k->in_resume);
+	if (k->unheard) {
+		return;
+	}
 	if (digest(k)) {
 		put_aside(k);
 	} else {
@@ -454,6 +495,7 @@ void http2_conn_resume(struct http2_conn *k)
 		k->in_n = 0;
 		answer(k);
 	}
+	charge(k, since_us);
 }
 
 static void read_in(struct http2_conn *k)
@@ -500,26 +542,15 @@ static void ready(void *ctx, unsigned what)
 	}
 	/* What is left over comes first; then the socket is ready still. */
 	if (what & LOOP_READ && k->state != HTTP2_DEAD && !k->left) {
+		int64_t since_us = clock_mono_us();
+
 		read_in(k);
+		charge(k, since_us);
 	}
 	http2_leave(t);
 }
 
 /* --- time ------------------------------------------------------------------------------------ */
-
-void http2_conn_awake(struct http2_conn *k, int64_t now)
-{
-	k->awake_ms = now;
-	deadline_set(&k->t->deadlines, &k->timer, now + k->ping_after_ms);
-}
-
-void http2_conn_rest(struct http2_conn *k)
-{
-	if (k->state == HTTP2_UP) {
-		deadline_set(&k->t->deadlines, &k->timer,
-			     k->used_ms + http2_idle_ms(k->t, k->lane));
-	}
-}
 
 /*
  * Streams are open and nothing came for long: a sign of life is asked for, and then waited for. Of

@@ -19,6 +19,7 @@
 #include "core/net/cluster_table.h"
 #include "core/net/deadlines.h"
 #include "core/net/http2_session.h"
+#include "core/net/http2_share.h"
 #include "core/net/http2_tls.h"
 #include "core/net/inflater.h"
 #include "core/net/peer.h"
@@ -90,6 +91,7 @@ struct http2_cluster {
 	struct http2_address addresses[RESOLVER_MAX_ADDRESSES];
 	size_t n_addresses;
 	int64_t asked_ms;
+	struct http2_share share;
 	bool is_http1, closed;
 };
 
@@ -102,6 +104,7 @@ struct http2_conn {
 	enum http2_lane lane;
 	enum http2_state state;
 	struct deadline timer;
+	struct deadline again; /* while 'unheard' */
 	struct http2_dial *dial;
 	struct loop_fd *watch;
 	int fd;
@@ -109,6 +112,7 @@ struct http2_conn {
 	struct http2_session *session;
 	bool draining;     /* takes no new streams */
 	bool want_write;   /* the socket is full */
+	bool unheard;      /* its cluster has had its share: what comes stays in the socket */
 	bool answered;     /* a request, with a header at least */
 	const uint8_t *in; /* what came in and is not decrypted */
 	size_t in_n;
@@ -192,6 +196,8 @@ void http2_cluster_falls_back(struct http2_conn *k);
 int64_t http2_ping_after_ms(struct transport_http2 *t);
 int64_t http2_ping_wait_ms(const struct transport_http2 *t);
 int64_t http2_idle_ms(const struct transport_http2 *t, enum http2_lane lane);
+/* Takes no new streams any more. */
+void http2_conn_drain(struct http2_conn *k);
 
 /* --- http2_send.c ---------------------------------------------------------------------------- */
 enum mk_code http2_transfer_new(struct http2_cluster *c, const struct transport_request *r,
@@ -211,6 +217,10 @@ extern const struct http2_handler http2_transfer_handler;
 /* Ends all that wait in a lane: they were not sent. */
 void http2_lane_failed(struct http2_cluster *c, enum http2_lane lane, enum mk_code code,
 		       const char *text);
+/* Streams begin where none was: silence counts from 'now' on. */
+void http2_conn_awake(struct http2_conn *k, int64_t now);
+/* No stream is left: nothing is expected, and it is closed after a while. */
+void http2_conn_rest(struct http2_conn *k);
 
 /* --- http2_dial.c ---------------------------------------------------------------------------- */
 /* Looks up, connects, and goes on with http2_conn_connected or http2_conn_failed. */
@@ -231,18 +241,12 @@ struct http2_conn *http2_conn_new(struct http2_cluster *c, enum http2_lane lane)
 void http2_conn_connected(struct http2_conn *k, int fd);
 /* It was never usable: ends what waits for it. */
 void http2_conn_failed(struct http2_conn *k, enum mk_code code, const char *text);
-/* Takes no new streams any more. */
-void http2_conn_drain(struct http2_conn *k);
 /* Closes it without callbacks; nothing may wait for it. */
 void http2_conn_bury(struct http2_conn *k);
 /* After http2_conn_bury, when no function of it runs. */
 void http2_conn_free(struct http2_conn *k);
 /* Writes what there is, and closes it when it is of no more use. */
 void http2_conn_turn(struct http2_conn *k);
-/* Streams begin where none was: silence counts from 'now' on. */
-void http2_conn_awake(struct http2_conn *k, int64_t now);
-/* No stream is left: nothing is expected, and it is closed after a while. */
-void http2_conn_rest(struct http2_conn *k);
 /* Decrypts what was left over. */
 void http2_conn_resume(struct http2_conn *k);
 

@@ -487,6 +487,22 @@ static bool may_give(void *ctx, struct http2_stream *s)
 	return net_fence_left_ms(k->t->o.fence) > 0;
 }
 
+/* --- the connection's time, by its streams --------------------------------------------------- */
+
+void http2_conn_awake(struct http2_conn *k, int64_t now)
+{
+	k->awake_ms = now;
+	deadline_set(&k->t->deadlines, &k->timer, now + k->ping_after_ms);
+}
+
+void http2_conn_rest(struct http2_conn *k)
+{
+	if (k->state == HTTP2_UP) {
+		deadline_set(&k->t->deadlines, &k->timer,
+			     k->used_ms + http2_idle_ms(k->t, k->lane));
+	}
+}
+
 const struct http2_handler http2_transfer_handler = {
 	.on_head = on_head,
 	.on_data = on_data,

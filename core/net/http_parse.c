@@ -49,7 +49,8 @@ static int parse_request_line(mk_str line, struct http_head *h)
 	if (!str_starts(version, STR("HTTP/1.")) || version.n != 8) {
 		return str_starts(version, STR("HTTP/")) ? 505 : 400;
 	}
-	h->keep_alive = version.p[7] != '0';
+	h->has_chunks = version.p[7] != '0';
+	h->keep_alive = h->has_chunks;
 	q = str_index(target, '?');
 	h->path = q < 0 ? target : str_sub(target, 0, (size_t)q);
 	h->query = q < 0 ? (mk_str){NULL, 0} : str_sub(target, (size_t)q + 1, target.n);

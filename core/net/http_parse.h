@@ -15,6 +15,7 @@ struct http_head {
 	mk_str host;                /* value of that header, or "" */
 	bool has_host;              /* it was sent, if only empty */
 	size_t body_n;              /* Content-Length, or 0 */
+	bool has_chunks;            /* the client knows answers in chunks: HTTP/1.1 */
 	bool keep_alive;            /* the client wants the connection to stay open */
 	bool expects_continue;      /* it waits for "100 Continue" before the body */
 };

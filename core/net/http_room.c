@@ -19,7 +19,7 @@ static struct connection *first(const struct http_room *r, enum http_place place
 	return clock_mono_ms() - c->since_ms >= ms ? c : NULL;
 }
 
-/* One that has its answer and does not take it. */
+/* One that has its answer, or a piece of it, and does not take that. */
 static struct connection *not_taking(const struct http_room *r)
 {
 	const struct list_node *head = &r->places[HTTP_BUSY];
@@ -28,7 +28,8 @@ static struct connection *not_taking(const struct http_room *r)
 	for (struct list_node *n = head->next; n != head; n = n->next) {
 		struct connection *c = LIST_ENTRY(n, struct connection, node);
 
-		if (c->writing && !c->waiting && now - c->since_ms >= HTTP_ROOM_SLOW_MS) {
+		if (c->writing && (!c->waiting || c->part.more) &&
+		    now - c->since_ms >= HTTP_ROOM_SLOW_MS) {
 			return c;
 		}
 	}

@@ -25,21 +25,30 @@ enum http_place {
 	HTTP_PLACES
 };
 
+/* How the body of an answer stands on the wire. */
+enum http_framing {
+	HTTP_WHOLE,       /* the body is complete, and the head says how long it is */
+	HTTP_CHUNKED,     /* each piece says how long it is, the last one is empty */
+	HTTP_UNTIL_CLOSE, /* for a client of HTTP/1.0: it ends with the connection */
+};
+
 struct connection {
 	struct list_node node; /* in places[place] */
 	struct http_server *server;
 	struct bufferevent *bev;
 	struct loop_timer *limit;  /* of what it is doing now */
-	int64_t born_ms, since_ms; /* the latter: in this place */
+	int64_t born_ms, since_ms; /* the latter: in this place, or it last took a piece */
 	size_t reserved;           /* bytes of a body that is coming in */
 	enum http_place place;
-	bool writing;            /* an answer is not wholly taken yet */
-	bool is_local;           /* the client came by a loopback address */
-	bool waiting;            /* a whole request has come in, and is not answered yet */
-	bool retry;              /* ... as the gate does not know, which is to be asked again */
-	bool continued;          /* "100 Continue" was sent for the request that is coming in */
-	bool closing;            /* to be freed when the last answer is written */
-	struct http_answer part; /* that takes several turns, when its 'more' is set; owned */
+	bool writing;              /* an answer is not wholly taken yet */
+	bool is_local;             /* the client came by a loopback address */
+	bool waiting;              /* a whole request has come in, and is not answered yet */
+	bool retry;                /* ... as the gate does not know, which is to be asked again */
+	bool continued;            /* "100 Continue" was sent for the request that is coming in */
+	bool closing;              /* to be freed when the last answer is written */
+	struct http_answer part;   /* that takes several turns, when its 'more' is set; owned */
+	enum http_framing framing; /* ... HTTP_WHOLE: nothing of it is sent yet */
+	bool last;                 /* ... the connection ends with it */
 };
 
 struct http_room {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server on libevent's bufferevents; see http_server.h. */
-#include "core/net/http_server.h"
+/* Listener, connections and requests of the HTTP server, on libevent's bufferevents. */
+#include "core/net/http_server_priv.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -10,167 +10,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
-#include "core/net/http_parse.h"
-#include "core/net/http_room.h"
 #include "core/net/listen.h"
-
-struct route {
-	struct route *next;
-	char *path;
-	http_handler_fn *fn;
-	void *ctx;
-};
-
-struct http_server {
-	struct loop *loop;
-	struct loop_post *next_turn; /* for answers that take several */
-	struct route *routes;
-	struct http_server_options o;
-	struct http_room room;
-	size_t incoming; /* of all 'reserved' */
-	uint16_t port;
-};
-
-/* --- answers --------------------------------------------------------------------------------- */
-
-static void taken(const void *data, size_t n, void *owned_body)
-{
-	(void)data;
-	(void)n;
-	mk_free(owned_body);
-}
-
-/* A long body is not copied: its memory goes to the connection. */
-static void add_body(struct evbuffer *out, struct buf *body)
-{
-	enum { LONG = 64 * 1024 };
-
-	if (body->n >= LONG && evbuffer_add_reference(out, body->p, body->n, taken, body->p) == 0) {
-		buf_init(body, body->cap);
-	} else {
-		evbuffer_add(out, body->p, body->n);
-	}
-}
-
-static void write_answer(struct connection *c, struct http_answer *a, bool with_body, bool keep)
-{
-	struct evbuffer *out = bufferevent_get_output(c->bev);
-	int status = a->body.failed ? 500 : a->status;
-	size_t n = a->body.failed ? 0 : a->body.n;
-
-	evbuffer_add_printf(
-		out,
-		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
-		"X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n%s%s\r\n",
-		status, http_reason(status), a->content_type, n,
-		status == 401 ? "WWW-Authenticate: Bearer\r\n" : "",
-		keep ? "" : "Connection: close\r\n");
-	if (with_body && n > 0) {
-		add_body(out, &a->body);
-	}
-	if (!c->writing) { /* further requests do not extend the time to read the answers */
-		loop_timer_set(c->limit, HTTP_WRITE_MS);
-	}
-	c->writing = true;
-	if (!keep) {
-		c->closing = true;
-		bufferevent_disable(c->bev, EV_READ);
-	}
-}
-
-static void refuse(struct connection *c, int status)
-{
-	struct http_answer a = {.status = status, .content_type = "text/plain; charset=utf-8"};
-
-	buf_init(&a.body, 256);
-	buf_printf(&a.body, "%d %s\n", status, http_reason(status));
-	write_answer(c, &a, true, false);
-	buf_done(&a.body);
-}
-
-static const struct route *find_route(const struct http_server *s, mk_str path)
-{
-	for (const struct route *r = s->routes; r; r = r->next) {
-		mk_str its = str_of(r->path);
-
-		if (str_eq(path, its) || (str_ends(its, STR("/")) && str_starts(path, its))) {
-			return r;
-		}
-	}
-	return NULL;
-}
-
-/* Asks the gate, and then the handler. */
-static enum http_verdict handle(const struct http_server *s, const struct http_request *rq,
-				struct http_answer *a)
-{
-	const struct route *r = find_route(s, rq->path);
-	enum http_verdict verdict = s->o.gate ? s->o.gate(s->o.gate_ctx, rq, a) : HTTP_GO;
-
-	if (verdict != HTTP_GO) {
-		return verdict;
-	}
-	if (r) {
-		r->fn(r->ctx, rq, a);
-	} else {
-		a->status = 404;
-		buf_add(&a->body, STR("404 page not found\n"));
-	}
-	return verdict;
-}
-
-/* One turn for the answer that was begun: moves it to '*a'. */
-static void go_on(struct connection *c, struct http_answer *a)
-{
-	*a = c->part;
-	c->part.more = NULL;
-	if (a->more(a->more_ctx, a)) {
-		a->more = NULL;
-		a->more_free(a->more_ctx);
-	}
-}
-
-/* False: the gate does not know yet, or the answer takes further turns. */
-static bool answer(struct connection *c, const struct http_head *h, mk_str body)
-{
-	const struct http_server *s = c->server;
-	size_t pending = evbuffer_get_length(bufferevent_get_output(c->bev));
-	struct http_request rq = {.method = http_method(h->method),
-				  .path = h->path,
-				  .query = h->query,
-				  .body = body,
-				  .authorization = h->authorization,
-				  .headers = h->headers,
-				  .tls = s->o.tls ? bufferevent_openssl_get_ssl(c->bev) : NULL,
-				  .host = h->host,
-				  .is_local = c->is_local};
-	struct http_answer a = {.status = 200, .content_type = "text/plain; charset=utf-8"};
-	enum http_verdict verdict = HTTP_GO;
-
-	if (!rq.method) {
-		refuse(c, 405);
-		return true;
-	}
-	if (c->part.more) {
-		go_on(c, &a);
-	} else {
-		buf_init(&a.body, HTTP_MAX_ANSWER);
-		verdict = handle(s, &rq, &a);
-	}
-	if (a.more) {
-		c->part = a;
-		loop_post_now(s->next_turn);
-		return false;
-	}
-	if (verdict != HTTP_WAIT) {
-		/* Paused: at the limit of connections, the next client in the backlog gets this place. */
-		write_answer(c, &a, strcmp(rq.method, "HEAD") != 0,
-			     h->keep_alive && !s->room.paused && pending < HTTP_MAX_PENDING &&
-				     clock_mono_ms() - c->born_ms < s->o.lifetime_ms);
-	}
-	buf_done(&a.body);
-	return verdict != HTTP_WAIT;
-}
 
 /* --- connections ----------------------------------------------------------------------------- */
 
@@ -184,10 +24,7 @@ static void connection_free(struct connection *c)
 {
 	struct http_server *s = c->server;
 
-	if (c->part.more) {
-		c->part.more_free(c->part.more_ctx);
-		buf_done(&c->part.body);
-	}
+	http_answer_drop(c);
 	set_reserved(c, 0);
 	http_room_leave(&s->room, c);
 	loop_timer_free(c->limit);
@@ -238,7 +75,7 @@ static bool take_request(struct connection *c)
 	}
 	if (end.pos < 0 || (size_t)end.pos + 4 > c->server->o.max_header) {
 		if (evbuffer_get_length(in) > c->server->o.max_header) {
-			refuse(c, 431);
+			http_refuse(c, 431);
 		}
 		return false;
 	}
@@ -246,13 +83,13 @@ static bool take_request(struct connection *c)
 	text = (const char *)evbuffer_pullup(in, (ev_ssize_t)head_n);
 	status = text ? http_parse_head((mk_str){text, head_n}, c->server->o.max_body, &h) : 500;
 	if (status != 0) {
-		refuse(c, status);
+		http_refuse(c, status);
 		return false;
 	}
 	if (evbuffer_get_length(in) < head_n + h.body_n) {
 		if (c->reserved == 0 && h.body_n > 0) {
 			if (c->server->incoming + h.body_n > HTTP_MAX_INCOMING) {
-				refuse(c, 503);
+				http_refuse(c, 503);
 				return false;
 			}
 			set_reserved(c, h.body_n);
@@ -266,11 +103,11 @@ static bool take_request(struct connection *c)
 	}
 	text = (const char *)evbuffer_pullup(in, (ev_ssize_t)(head_n + h.body_n));
 	if (!text || http_parse_head((mk_str){text, head_n}, c->server->o.max_body, &h) != 0) {
-		refuse(c, 500);
+		http_refuse(c, 500);
 		return false;
 	}
 	http_room_move(&c->server->room, c, HTTP_BUSY);
-	c->waiting = !answer(c, &h, (mk_str){text + head_n, h.body_n});
+	c->waiting = !http_answer_request(c, &h, (mk_str){text + head_n, h.body_n});
 	if (c->waiting) {
 		return false;
 	}
@@ -304,7 +141,11 @@ static void on_written(struct bufferevent *bev, void *ctx)
 		return; /* libevent also calls when nothing was to be written yet */
 	}
 	c->writing = false;
-	if (c->closing) {
+	if (c->part.more) { /* the client has taken what there was: on */
+		c->since_ms = clock_mono_ms();
+		loop_timer_set(c->limit, HTTP_WRITE_MS);
+		loop_post_now(c->server->next_turn);
+	} else if (c->closing) {
 		connection_free(c);
 	} else if (evbuffer_get_length(bufferevent_get_input(bev)) == 0) {
 		set_idle(c);
@@ -382,7 +223,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 
 static bool has_part(const struct connection *c)
 {
-	return c->part.more != NULL;
+	return c->part.more && evbuffer_get_length(bufferevent_get_output(c->bev)) < HTTP_MAX_AHEAD;
 }
 
 static bool has_retry(const struct connection *c)

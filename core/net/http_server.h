@@ -26,15 +26,18 @@ enum {
 	HTTP_MAX_HEADER = 16 * 1024,
 	HTTP_MAX_REQUEST_BODY = 1024 * 1024,
 	HTTP_MAX_INCOMING = 64 * 1024 * 1024, /* of bodies that are not complete, together */
-	HTTP_MAX_ANSWER = 32 * 1024 * 1024,
+	HTTP_MAX_ANSWER = 32 * 1024 * 1024,   /* of what is written in one turn */
 	HTTP_MAX_CONNECTIONS = 64,
 	/* Of answers that the client has not taken: the next one is the connection's last. */
 	HTTP_MAX_PENDING = 64 * 1024,
+	/* Of an answer in several turns, which goes on as the client takes it. */
+	HTTP_MAX_AHEAD = 256 * 1024,
 	HTTP_ACCEPT_AGAIN_MS = 1000, /* after the process had no descriptor for a connection */
 	HTTP_REQUEST_MS = 10000,     /* handshake and first request; then each request */
-	HTTP_WRITE_MS = 30000,       /* until the client has taken an answer */
-	HTTP_IDLE_MS = 10000,        /* between requests */
-	HTTP_LIFETIME_MS = 60000,    /* the first answer after it is the connection's last */
+	/* until the client has taken an answer, or of one in several turns what was ahead */
+	HTTP_WRITE_MS = 30000,
+	HTTP_IDLE_MS = 10000,     /* between requests */
+	HTTP_LIFETIME_MS = 60000, /* the first answer after it is the connection's last */
 };
 
 struct http_request {
@@ -56,7 +59,9 @@ struct http_answer {
 	/*
 	 * For an answer that takes several turns of the loop, NULL unless a handler sets it: writes
 	 * on, and is true once the answer is complete. Called once in a turn, for one connection
-	 * after the other; nothing is sent before the end.
+	 * after the other, as fast as the client takes it. What a turn has written is sent after
+	 * it; so the whole may have any length, and a failure after the first piece closes the
+	 * connection in the middle of the answer.
 	 */
 	bool (*more)(void *ctx, struct http_answer *answer);
 	void *more_ctx;

@@ -364,6 +364,16 @@ static bool same_text(const char *have, size_t n, mk_str other)
 	return have ? str_eq((mk_str){have, n}, other) : other.n == 0;
 }
 
+void http2_conn_drain(struct http2_conn *k)
+{
+	struct http2_lane_state *lane = &k->cluster->lanes[k->lane];
+
+	k->draining = true;
+	if (lane->conn == k) {
+		lane->conn = NULL;
+	}
+}
+
 /* Connections that showed the old certificate take no new streams. */
 static void drop_certificate(struct http2_cluster *c)
 {

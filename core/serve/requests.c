@@ -9,7 +9,7 @@
 #include "core/base/err.h"
 #include "core/base/metric.h"
 
-enum { WORD = 24, CODE_OTHER = INT_MIN, ROW_REST = 48, LABEL_SHOWN = 128 };
+enum { WORD = 24, CODE_OTHER = INT_MIN, LABEL_SHOWN = 128 };
 
 #define OTHER "_other"
 
@@ -48,7 +48,7 @@ struct requests_cluster {
 	char *shown;             /* owned: the label as it stands between quotes */
 	struct row *rows;        /* owned; in the order of the text */
 	struct durations *verbs; /* owned; in the order of the text */
-	size_t n_rows, n_verbs, bytes;
+	size_t n_rows, n_verbs;
 };
 
 void requests_init(struct requests *r)
@@ -173,7 +173,6 @@ void requests_forget(struct requests *r, mk_str label)
 		memmove(r->sorted + at - 1, r->sorted + at,
 			(r->n - at) * sizeof(struct requests_cluster *));
 		r->n--;
-		r->bytes -= c->bytes;
 		cluster_free(c);
 	}
 }
@@ -192,22 +191,12 @@ static void *open_gap(void *rows, size_t n, size_t at, size_t size)
 	return more;
 }
 
-static void grown(struct requests *r, struct requests_cluster *c, size_t lines)
-{
-	size_t name = strlen(requests_name(REQUESTS_SECONDS));
-	size_t bytes = lines * (name + strlen(c->shown) + ROW_REST);
-
-	c->bytes += bytes;
-	r->bytes += bytes;
-}
-
 static bool is_row(const struct row *row, const char *verb, int code)
 {
 	return row->code == code && strcmp(row->verb, verb) == 0;
 }
 
-static struct row *row_of(struct requests *r, struct requests_cluster *c, const char *verb,
-			  int code)
+static struct row *row_of(struct requests_cluster *c, const char *verb, int code)
 {
 	struct row new = {.code = code};
 	size_t at = 0;
@@ -219,7 +208,7 @@ static struct row *row_of(struct requests *r, struct requests_cluster *c, const 
 		}
 	}
 	if (c->n_rows >= REQUESTS_ROWS - 1 && code != CODE_OTHER) {
-		return row_of(r, c, OTHER, CODE_OTHER);
+		return row_of(c, OTHER, CODE_OTHER);
 	}
 	snprintf(new.verb, sizeof(new.verb), "%s", verb);
 	if (code > 0) {
@@ -240,12 +229,10 @@ static struct row *row_of(struct requests *r, struct requests_cluster *c, const 
 	c->rows = more;
 	c->rows[at] = new;
 	c->n_rows++;
-	grown(r, c, 1);
 	return &c->rows[at];
 }
 
-static struct durations *durations_of(struct requests *r, struct requests_cluster *c,
-				      const char *verb)
+static struct durations *durations_of(struct requests_cluster *c, const char *verb)
 {
 	size_t at = 0;
 	void *more;
@@ -257,7 +244,7 @@ static struct durations *durations_of(struct requests *r, struct requests_cluste
 		return &c->verbs[at];
 	}
 	if (c->n_verbs >= REQUESTS_VERBS - 1 && strcmp(verb, OTHER) != 0) {
-		return durations_of(r, c, OTHER);
+		return durations_of(c, OTHER);
 	}
 	more = open_gap(c->verbs, c->n_verbs, at, sizeof(*c->verbs));
 	if (!more) {
@@ -266,7 +253,6 @@ static struct durations *durations_of(struct requests *r, struct requests_cluste
 	c->verbs = more;
 	snprintf(c->verbs[at].verb, sizeof(c->verbs[at].verb), "%s", verb);
 	c->n_verbs++;
-	grown(r, c, metric_n_seconds + 3);
 	return &c->verbs[at];
 }
 
@@ -277,7 +263,7 @@ void requests_count(struct requests *r, mk_str label, const char *verb, int code
 	struct row *row;
 	char word[WORD];
 
-	if (!c && r->bytes >= REQUESTS_BYTES) {
+	if (!c && r->n >= REQUESTS_CLUSTERS) {
 		label = STR(OTHER);
 		c = map_get(&r->by_label, label);
 	}
@@ -286,11 +272,11 @@ void requests_count(struct requests *r, mk_str label, const char *verb, int code
 		return;
 	}
 	snprintf(word, sizeof(word), "%s", verb); /* as it is kept */
-	row = row_of(r, c, word, code);
+	row = row_of(c, word, code);
 	if (row) {
 		row->n++;
 	}
-	d = seconds >= 0 ? durations_of(r, c, word) : NULL;
+	d = seconds >= 0 ? durations_of(c, word) : NULL;
 	if (d) {
 		size_t i = 0;
 

@@ -12,10 +12,10 @@
 #include "core/base/str.h"
 
 enum {
-	REQUESTS_ROWS = 64,                /* of a cluster: verbs and codes */
-	REQUESTS_VERBS = 8,                /* of a cluster: those whose durations are told apart */
-	REQUESTS_LABEL = 129,              /* bytes of a cluster's label, with its end */
-	REQUESTS_BYTES = 16 * 1024 * 1024, /* about, of the text of all rows */
+	REQUESTS_CLUSTERS = 20000, /* above any fleet; some KiB each */
+	REQUESTS_ROWS = 64,        /* of a cluster: verbs and codes */
+	REQUESTS_VERBS = 8,        /* of a cluster: those whose durations are told apart */
+	REQUESTS_LABEL = 129,      /* bytes of a cluster's label, with its end */
 };
 
 /* In the order of their names. */
@@ -27,7 +27,6 @@ struct requests {
 	struct map by_label;
 	struct requests_cluster **sorted; /* owned; by label */
 	size_t n, size;
-	size_t bytes; /* about, of the text of all rows */
 };
 
 /* Empty; frees all. */

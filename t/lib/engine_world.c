@@ -221,6 +221,7 @@ void w_start(struct world *w)
 				   .placement_timeout_ms = w->placement_timeout,
 				   .unplaceable_reject = w->reject_unplaceable,
 				   .gc_interval_ms = 60000,
+				   .job_status_size = 256 * 1024,
 				   .worker_memory = w->worker_memory,
 				   .gates = {.identifier_annotations = true,
 					     .quota_automation = w->gate_quota,

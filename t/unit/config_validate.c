@@ -370,6 +370,9 @@ static void test_ours(void)
 #define SHARE_ERROR                                                                         \
 	"multiKueue.workerMemory: Invalid value: must be 0 or a whole number of bytes not " \
 	"less than 1Mi"
+	refused(MK "  jobStatusSize: 15Ki\n",
+		"multiKueue.jobStatusSize: Invalid value: must be 0 or a whole number of bytes not "
+		"less than 16Ki");
 	refused(MK "  workerMemory: 1023Ki\n", SHARE_ERROR);
 	refused(MK "  workerMemory: -1\n", SHARE_ERROR);
 	refused(MK "  workerMemory: lots\n", SHARE_ERROR);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of which no text is kept, since they are too big or nested too deep. */
+#include "t/lib/engine_pods.h"
 #include "t/lib/engine_world.h"
 
 /* "x" in the spec becomes a string of 5 MiB. */
@@ -146,11 +147,73 @@ static void copy_too_deep(void)
 	w_free(w);
 }
 
+/* The status of the copy on w2, with a message of 'n' bytes. */
+static void say_status(struct world *w, int active, const char *type, size_t n)
+{
+	char *text = malloc(n + 256);
+	int at = snprintf(text, 256,
+			  "{\"status\":{\"active\":%d,\"conditions\":[{\"type\":\"%s\","
+			  "\"status\":\"True\",\"message\":\"",
+			  active, type);
+
+	memset(text + at, 'm', n);
+	snprintf(text + (size_t)at + n, 64, "\"}]}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), text);
+	free(text);
+}
+
+/* A worker's status that would fill the manager's etcd. */
+static void status_too_large(void)
+{
+	enum { BELOW = 250 * 1024, ABOVE = 300 * 1024 };
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 0, JOB, "ns", "j");
+	const char *log;
+	unsigned n;
+
+	w_settle(w);
+	say_status(w, 1, "Odd", 10);
+	w_later(w, 2000);
+	w_take(w);
+	w->full = true;
+	say_status(w, 2, "Odd", ABOVE);
+	w_later(w, 5000);
+	log = w_take(w);
+	is_int(said(log), 1, "a status over the limit: an Event tells");
+	ok(strstr(log, "it is larger than 256 KiB (multiKueue.jobStatusSize)") != NULL,
+	   "with the limit");
+	is_str(w_str(w, job, "/status/active"), "1", "the last status below it stays");
+	w->full = false;
+	say_status(w, 3, "Odd", 10);
+	w_later(w, 2000);
+	is_str(w_str(w, job, "/status/active"), "3", "the next one below it is copied");
+	w_take(w);
+	for (int i = 0; i < 60; i++) {
+		say_status(w, 4 + i, "Odd", BELOW);
+		w_later(w, 1000);
+	}
+	n = (unsigned)w_times(w_take(w), "merge 0 Job j job_status");
+	printf("# %u of 60 large ones are written\n", n);
+	ok(n >= 5 && n <= 10, "large ones are written less often");
+	say_status(w, 0, "Complete", ABOVE);
+	w_patch(w, clone_of(w, 2, "wl-j"),
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Succeeded\",\"message\":\"done\"}]}}");
+	w_later(w, 60000);
+	is_str(w_str(w, job, "/status/conditions/1/type"), "Complete",
+	       "an end over the limit comes home in few words");
+	ok(strlen(w_str(w, job, "/status")) < BELOW + 4096, "... without the others");
+	ok(is_finished(w, wl), "its Workload is Finished");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "and the copy goes");
+	w_free(w);
+}
+
 int main(void)
 {
 	too_big();
 	copy_too_big();
 	too_deep();
 	copy_too_deep();
+	status_too_large();
 	return done_testing();
 }

@@ -146,11 +146,111 @@ static void test_names_in_page(void)
 	fake_done(&f);
 }
 
+/* The link is up, and its watch of Workloads has ended its list. */
+static uint64_t open_up(uint64_t seed)
+{
+	uint64_t t;
+
+	open_list(seed, false);
+	t = fake_stream(&f, 1, W);
+	fake_mark(&f, t, KUEUE, "Workload", 500);
+	ok(strstr(fake_story(&f), end_of_list), "a link is up");
+	return t;
+}
+
+static bool is_down(void)
+{
+	const char *story = fake_story(&f);
+
+	return strstr(story, "link 1 down") &&
+	       strstr(story, "the watch of workloads floods the manager");
+}
+
+/* Sends 'piece' again and again; after how many the link was given up, or 'most'. */
+static int sent_until_down(uint64_t t, const char *piece, int most)
+{
+	for (int n = 1; n <= most; n++) {
+		fake_chunk(&f, t, piece);
+		if (is_down()) {
+			return n;
+		}
+	}
+	return most;
+}
+
+static void test_barren(void)
+{
+	enum { NEWLINES = 1000, MOST = 10000 };
+	char piece[NEWLINES + 1];
+	uint64_t t = open_up(5);
+	int n;
+
+	memset(piece, '\n', NEWLINES);
+	piece[NEWLINES] = '\0';
+	n = sent_until_down(t, piece, MOST);
+	printf("# %d empty lines\n", n * NEWLINES);
+	ok(n < 20, "a watch that sends only empty lines takes the link down");
+	ok(!fake_find(&f, 1, W) && !fake_find(&f, 1, "GET /version"), "which rests");
+	fake_wait(&f, 60000);
+	ok(fake_find(&f, 1, "GET /version"), "and is tried again later");
+	fake_done(&f);
+
+	t = open_up(6);
+	n = sent_until_down(t, "          \t        \r\n", MOST * 10);
+	ok(n < MOST, "so do lines of white space");
+	fake_done(&f);
+
+	t = open_up(7);
+	for (n = 0; n < MOST && !is_down(); n++) {
+		fake_mark(&f, t, KUEUE, "Workload", 501 + (uint64_t)n);
+	}
+	printf("# %d bookmarks\n", n);
+	ok(n < 3000, "so do bookmarks");
+	fake_done(&f);
+
+	t = open_up(8);
+	for (n = 0; n < MOST && !is_down(); n++) {
+		fake_line(&f, t, "MODIFIED", "v1", "Secret", "n", "b", 501 + (uint64_t)n);
+	}
+	ok(n < 3000, "so do objects of another kind");
+	fake_done(&f);
+}
+
+static int seen;
+
+static void see_all(const struct event *ev)
+{
+	seen += ev->type == EV_OBSERVED;
+}
+
+/* What an honest server sends takes nothing down, however much it is. */
+static void test_honest(void)
+{
+	enum { LINES = 20000 };
+	uint64_t t = open_up(9);
+
+	f.judge = see_all;
+	for (int n = 0; n < LINES; n++) {
+		fake_line(&f, t, "MODIFIED", KUEUE, "Workload", "n", "b", 501 + (uint64_t)n);
+	}
+	is_int(seen, LINES, "so many changes of objects in no time are all taken in");
+	f.judge = NULL;
+	for (int n = 0; n < 3000; n++) {
+		fake_mark(&f, t, KUEUE, "Workload", 501 + LINES + (uint64_t)n);
+		f.mono += 1000;
+		kube_set_now(f.k, f.mono, f.wall);
+	}
+	ok(!is_down() && fake_token(&f, 1, W) == t, "a bookmark a second, too");
+	fake_done(&f);
+}
+
 int main(void)
 {
 	test_deep_in_stream();
 	test_deep_in_page();
 	test_names_in_stream();
 	test_names_in_page();
+	test_barren();
+	test_honest();
 	return done_testing();
 }

@@ -186,9 +186,150 @@ static void test_pieces(void)
 		loop_turn(loop, 1);
 	}
 	is_int(ended, 3, "when the client leaves, or the answer is complete, its state is freed");
-	talk("HEAD /pieces HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 0, "\r\n\r\n", out);
-	ok(strstr(out, " 200 OK") && strstr(out, "Content-Length: 204800\r\n"),
-	   "HEAD says how long it is");
+	pieces = 0;
+	talk("HEAD /pieces HTTP/1.1\r\nHost: x\r\n\r\n", 0, "\r\n\r\n", out);
+	ok(strstr(out, " 200 OK") && strstr(out, "Transfer-Encoding: chunked\r\n") && pieces == 1,
+	   "HEAD has the head that GET has, after the first piece");
+}
+
+/* --- answers of any length -------------------------------------------------------------------- */
+
+enum {
+	LONG_PIECE = 128 * 1024,
+	LONG_PIECES = 400, /* 50 MiB: more than an answer that is sent at once may have */
+	NEVER = LONG_PIECES + 1,
+};
+
+static int fails_at;
+
+static bool more_long(void *ctx, struct http_answer *a)
+{
+	int *n = ctx;
+	static char block[LONG_PIECE];
+
+	pieces++;
+	a->body.failed = ++*n == fails_at;
+	memset(block, 'a' + *n % 26, sizeof(block));
+	buf_add(&a->body, (mk_str){block, sizeof(block)});
+	return *n == LONG_PIECES;
+}
+
+static void on_long(void *ctx, const struct http_request *rq, struct http_answer *a)
+{
+	on_pieces(ctx, rq, a);
+	a->more = more_long;
+}
+
+/* What a client has read of one answer. */
+struct reading {
+	char head[1024];
+	size_t n_head, n_body, wrong; /* 'wrong': bytes that are not those of their piece */
+	size_t left;                  /* of a chunk */
+	char size[16];
+	size_t n_size;
+	bool in_body, chunked, last_chunk, is_closed;
+};
+
+static void take_body(struct reading *r, char c)
+{
+	r->wrong += c != (char)('a' + (int)(r->n_body / LONG_PIECE + 1) % 26);
+	r->n_body++;
+}
+
+static void take_byte(struct reading *r, char c)
+{
+	if (!r->in_body) {
+		r->head[r->n_head] = c;
+		r->n_head += r->n_head + 1 < sizeof(r->head);
+		r->in_body = strstr(r->head, "\r\n\r\n") != NULL;
+		r->chunked = strstr(r->head, "Transfer-Encoding: chunked\r\n") != NULL;
+	} else if (!r->chunked) {
+		take_body(r, c);
+	} else if (r->left > 0) {
+		take_body(r, c);
+		r->left--;
+	} else if (c == '\n' && r->n_size > 0) {
+		r->left = strtoul(r->size, NULL, 16);
+		r->last_chunk = r->left == 0;
+		memset(r->size, 0, sizeof(r->size));
+		r->n_size = 0;
+	} else if (c != '\r' && c != '\n' && r->n_size + 1 < sizeof(r->size)) {
+		r->size[r->n_size++] = c;
+	}
+}
+
+static void read_on(struct reading *r, int fd)
+{
+	static char in[256 * 1024];
+	ssize_t k;
+
+	loop_turn(loop, 1);
+	k = read(fd, in, sizeof(in));
+	for (ssize_t i = 0; i < k; i++) {
+		take_byte(r, in[i]);
+	}
+	r->is_closed = k == 0;
+}
+
+static struct reading read_long(const char *request, int *ret_fd)
+{
+	struct reading r = {.n_head = 0};
+	int64_t end = clock_mono_ms() + PATIENCE_MS;
+	int fd = dial();
+
+	pieces = 0;
+	ok(write(fd, request, strlen(request)) == (ssize_t)strlen(request), "a request");
+	while (ret_fd && pieces < 2 && clock_mono_ms() < end) {
+		loop_turn(loop, 1);
+	}
+	for (int i = 0; ret_fd && i < 300; i++) { /* the client reads nothing */
+		loop_turn(loop, 0);
+	}
+	if (ret_fd) {
+		printf("# %d pieces of %d are ahead of the client\n", pieces, LONG_PIECES);
+		ok(pieces >= 2 && pieces < LONG_PIECES / 2,
+		   "a piece is written when the client has taken those before it");
+	}
+	while (!r.last_chunk && !r.is_closed && clock_mono_ms() < end) {
+		read_on(&r, fd);
+	}
+	if (ret_fd) {
+		*ret_fd = fd;
+	} else {
+		close(fd);
+	}
+	return r;
+}
+
+static void test_long(void)
+{
+	static const char get[] = "GET /long HTTP/1.1\r\nHost: x\r\n\r\n";
+	const size_t all = (size_t)LONG_PIECES * LONG_PIECE;
+	struct reading r;
+	char out[4096];
+	int fd;
+
+	fails_at = NEVER;
+	r = read_long(get, &fd);
+	ok(r.n_body == all && all > HTTP_MAX_ANSWER && r.wrong == 0 && r.last_chunk,
+	   "an answer that is longer than the server keeps of one arrives whole");
+	memset(&r, 0, sizeof(r));
+	ok(write(fd, get, sizeof(get) - 1) == (ssize_t)sizeof(get) - 1, "another request");
+	for (int64_t end = clock_mono_ms() + PATIENCE_MS; r.n_body == 0 && clock_mono_ms() < end;) {
+		read_on(&r, fd);
+	}
+	ok(strstr(r.head, " 200 OK"), "the connection goes on behind it");
+	close(fd);
+	r = read_long("GET /long HTTP/1.0\r\n\r\n", NULL);
+	ok(!r.chunked && r.is_closed && r.n_body == all && r.wrong == 0,
+	   "a client of HTTP/1.0 gets it as well, up to the end of the connection");
+	fails_at = 3;
+	r = read_long(get, NULL);
+	ok(r.is_closed && !r.last_chunk && r.n_body < all,
+	   "one that fails in the middle has no end, so that nobody takes it for whole");
+	fails_at = 1;
+	talk(get, 0, "\r\n\r\n", out);
+	ok(strstr(out, " 500 ") && !strstr(out, "chunked"), "one that fails at once is a 500");
 }
 
 static void test_limits(void)
@@ -423,6 +564,7 @@ static struct http_server *open_one(http_gate_fn *gate)
 	http_server_handle(s, "/bad", on_bad, NULL);
 	http_server_handle(s, "/large", on_large, NULL);
 	http_server_handle(s, "/pieces", on_pieces, NULL);
+	http_server_handle(s, "/long", on_long, NULL);
 	return s;
 }
 
@@ -432,6 +574,7 @@ int main(void)
 	srv = open_one(NULL);
 	test_routes();
 	test_pieces();
+	test_long();
 	test_limits();
 	test_pipeline();
 	test_descriptors();

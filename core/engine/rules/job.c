@@ -20,6 +20,7 @@ enum {
 	FORWARD_REST_MS = 1000, /* ... first so long, then doubled up to */
 	FORWARD_REST_MAX_MS = 5 * 60 * 1000, /* ... this */
 	STATUS_EVERY_MS = 1000, /* one status write a second and job, with the latest state */
+	STATUS_BYTES_A_MINUTE = 2 * 1024 * 1024, /* of a job; a large one is written less often */
 	DEFER_MS = 2000,
 };
 
@@ -130,14 +131,49 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 	return next;
 }
 
-static void send_status(struct pass *p, struct json *diff, enum rule rule)
+/* About the bytes of its text. */
+static size_t bytes_of(const struct json *v)
 {
+	enum { PER_VALUE = 6 }; /* quotes, colon, comma; or a number */
+	struct json_iter it = json_iter(v);
+	size_t n = PER_VALUE + json_str(v).n;
+
+	while (json_next(&it)) {
+		n += it.key.n + bytes_of(it.val);
+	}
+	return n;
+}
+
+/*
+ * A worker's status has a limit: it would fill the manager's etcd. The last one that was not too
+ * large stays, and an Event says so.
+ */
+static bool is_too_large(struct pass *p, const struct record *remote, size_t n)
+{
+	size_t most = p->e->o.job_status_size;
+
+	p->status_too_large = most > 0 && n > most;
+	if (p->status_too_large) {
+		fault_tell(
+			p, ERR_OK, NULL, MK_E_INPUT,
+			arena_printf(&p->e->scratch,
+				     "the status of its copy on worker cluster \"%s\" cannot be "
+				     "copied: it is larger than %zu KiB (multiKueue.jobStatusSize)",
+				     cluster_get(p->e, remote->table->cluster)->name, most / 1024));
+	}
+	return p->status_too_large;
+}
+
+/* 'n': bytes of the status that the job has afterwards. */
+static void send_status(struct pass *p, struct json *diff, size_t n, enum rule rule)
+{
+	int64_t rest_ms = (int64_t)n * 60 * 1000 / STATUS_BYTES_A_MINUTE - STATUS_EVERY_MS;
 	struct op op = {.prio = PRIO_STATUS, .subresource = "status"};
 
 	json_set(p->e->out->arena, ops_merge(p->e, p->job, &op), STR("status"), diff);
 	ops_send(p->e, p->job, &op, rule);
 	if (!p->e->no_memory) {
-		p->pace->status_at = p->e->now;
+		p->pace->status_at = p->e->now + (rest_ms > 0 ? rest_ms : 0);
 		p->pace->quiet_at = INT64_MAX;
 	}
 }
@@ -164,13 +200,17 @@ static enum sync write_status(struct pass *p, struct record *remote, const struc
 			      const struct plug_result *res, enum rule rule, bool terminal)
 {
 	struct json *diff = status_diff(p, v, res);
+	size_t n;
 
+	p->status_too_large = false;
 	if (!diff) {
 		p->pace->quiet_at = INT64_MAX;
 		return p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
 	}
-	if (pass_is_due(p, due_at(p, remote, res->verdict, terminal)) && pass_ready(p, p->job)) {
-		send_status(p, diff, rule);
+	n = bytes_of(res->draft);
+	if (!is_too_large(p, remote, n) &&
+	    pass_is_due(p, due_at(p, remote, res->verdict, terminal)) && pass_ready(p, p->job)) {
+		send_status(p, diff, n, rule);
 	}
 	return SYNC_WAIT;
 }
@@ -306,7 +346,7 @@ static enum sync say_without_copy(struct pass *p, const struct plug_finish *how,
 	}
 	diff = status_diff(p, &v, &res);
 	if (diff && pass_ready(p, p->job)) {
-		send_status(p, diff, rule);
+		send_status(p, diff, bytes_of(res.draft), rule);
 	}
 	return diff || p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
 }
