@@ -554,7 +554,7 @@ bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *loc
 bool excuse_started(const struct plane *home, const struct json *local);
 /* Has the manager begun to run the job itself, while its queue had no check of ours? */
 bool excuse_runs_here(const struct sim *s, const struct user *u);
-/* A daemon without the adapter sends 'm', which may arrive late: notes whose Workload it rejects. */
+/* A daemon without the adapter sends 'm', perhaps late: notes whose Workload it rejects. */
 void excuse_rejecting(struct sim *s, const struct msg *m);
 /* Was a Workload rejected when Kueue looked at its checks no more? */
 bool excuse_rejected_in_vain(const struct user *u, const struct json *wl);
