@@ -217,8 +217,6 @@ extern const struct http2_handler http2_transfer_handler;
 /* Ends all that wait in a lane: they were not sent. */
 void http2_lane_failed(struct http2_cluster *c, enum http2_lane lane, enum mk_code code,
 		       const char *text);
-/* Streams begin where none was: silence counts from 'now' on. */
-void http2_conn_awake(struct http2_conn *k, int64_t now);
 /* No stream is left: nothing is expected, and it is closed after a while. */
 void http2_conn_rest(struct http2_conn *k);
 

@@ -270,6 +270,13 @@ static bool send_one(struct http2_conn *k, struct http2_transfer *f)
 	return true;
 }
 
+/* Streams begin where none was: silence counts from 'now' on. */
+static void awake(struct http2_conn *k, int64_t now)
+{
+	k->awake_ms = now;
+	deadline_set(&k->t->deadlines, &k->timer, now + k->ping_after_ms);
+}
+
 void http2_transfers_send(struct http2_conn *k)
 {
 	enum { MOST = 256 }; /* in a turn */
@@ -282,7 +289,7 @@ void http2_transfers_send(struct http2_conn *k)
 	}
 	k->used_ms = clock_mono_ms();
 	if (http2_session_streams(k->session) == 0) {
-		http2_conn_awake(k, k->used_ms);
+		awake(k, k->used_ms);
 	}
 	peer_refresh_token(c->peer, k->used_ms, false);
 	for (int i = 0; i < MOST && !list_empty(queue) && http2_session_room(k->session) > 0; i++) {
@@ -488,12 +495,6 @@ static bool may_give(void *ctx, struct http2_stream *s)
 }
 
 /* --- the connection's time, by its streams --------------------------------------------------- */
-
-void http2_conn_awake(struct http2_conn *k, int64_t now)
-{
-	k->awake_ms = now;
-	deadline_set(&k->t->deadlines, &k->timer, now + k->ping_after_ms);
-}
 
 void http2_conn_rest(struct http2_conn *k)
 {
