@@ -2,11 +2,16 @@
 /* What is no fault of a daemon, although a check would say so: decision 0056 gives the reasons. */
 #include "t/sim/sim.h"
 
-enum { HEALED_MS = 60 * 1000 };
+enum {
+	HEALED_MS = 60 * 1000,
+	GAP_MS = 5 * 1000, /* no daemon needs to connect again in so short a time */
+};
 
 void excuse_disturbed(struct plane *p, bool on)
 {
-	if (on && p->bad_until != INT64_MAX) {
+	bool again = p->bad_until > 0 && p->sim->now < p->bad_until + GAP_MS;
+
+	if (on && p->bad_until != INT64_MAX && !again) {
 		p->bad_since = p->sim->now;
 	}
 	p->bad_until = on ? INT64_MAX : p->sim->now;
@@ -19,7 +24,10 @@ bool excuse_late(const struct sim *s, const struct plane *p)
 
 bool excuse_unseen(const struct sim *s, const struct plane *p)
 {
-	return excuse_late(s, p) && s->now - p->bad_since >= s->lost_timeout_ms;
+	/* A store that went back has copies again that were deleted. */
+	bool back = p->restored_at > 0 && s->now < p->restored_at + HEALED_MS;
+
+	return back || (excuse_late(s, p) && s->now - p->bad_since >= s->lost_timeout_ms);
 }
 
 bool excuse_outdated(const struct sim *s, const struct site *site)
