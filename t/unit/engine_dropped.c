@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A user deletes the Workload of a job that runs, and Kueue makes another one, while the worker of
- * the job is out of reach: the job does not run elsewhere before that worker counts as lost.
+ * the job is out of reach: the job does not run elsewhere before that worker counts as lost. And a
+ * Workload that lost its quota when its copy had ended: the job is not run again.
  */
 #include "t/lib/engine_world.h"
 
@@ -69,10 +70,37 @@ static void of_another_job(void)
 	w_free(w);
 }
 
+/* The copy ends while Kueue evicts the Workload and takes its quota, before we hear of either. */
+static void ended_without_quota(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const char *log;
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	evict(w, wl, "the queue is drained");
+	release_quota(w, wl);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"conditions\":[{\"type\":\"Complete\",\"status\":"
+		"\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 2000);
+	log = w_take(w);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions/0/type"), "Complete",
+	       "it lost its quota when its copy had ended: the end comes home");
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Finished") != NULL,
+	   "... and the Workload is Finished");
+	ok(strstr(log, "last_status") && strstr(log, "delete 2 Job j") &&
+		   strstr(log, "last_status") < strstr(log, "delete 2 Job j"),
+	   "... before the copy is deleted");
+	w_free(w);
+}
+
 int main(void)
 {
 	out_of_reach();
 	back_in_time();
 	of_another_job();
+	ended_without_quota();
 	return done_testing();
 }

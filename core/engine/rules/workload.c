@@ -220,6 +220,22 @@ static void clean_up(struct pass *p, enum rule rule)
 	watches_use(p->e, CLUSTER_MANAGER, p->kind, &p->w->counted, true);
 }
 
+/*
+ * An eviction may take the quota at once, while the end of the copy is on its way. What has ended
+ * is not run again: its end comes home first.
+ */
+static void without_quota(struct pass *p, enum rule rule)
+{
+	struct clone *ended = race_ended_copy(p);
+
+	if (ended) {
+		finish_local(p, ended);
+	} else {
+		release(p, rule);
+		patience_pause(p);
+	}
+}
+
 static void checked(struct pass *p)
 {
 	if (p->state == CHECK_REJECTED) {
@@ -230,8 +246,7 @@ static void checked(struct pass *p)
 		if (facts_is(p->f, F_QUOTA)) {
 			reserved(p);
 		} else {
-			release(p, R_RELEASE);
-			patience_pause(p);
+			without_quota(p, R_RELEASE);
 		}
 	}
 }
