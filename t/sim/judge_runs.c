@@ -46,10 +46,10 @@ static bool is_same(struct sim *s, const struct json *o, mk_str uid)
 
 /*
  * Copies of the job with that uid that run, over all workers; 'ret_excused': one is on a worker
- * that was out of sight for workerLostTimeout.
+ * that has the excuse.
  */
 static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str name, mk_str uid,
-		      bool *ret_excused)
+		      bool (*excuse)(const struct sim *s, const struct plane *p), bool *ret_excused)
 {
 	int running = 0;
 
@@ -59,7 +59,7 @@ static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str nam
 
 		if (o != NULL && judge_runs(o) && is_same(s, o, uid)) {
 			running++;
-			*ret_excused |= s->is_wide && excuse_unseen(s, &s->plane[i]);
+			*ret_excused |= s->is_wide && excuse(s, &s->plane[i]);
 		}
 	}
 	return running;
@@ -71,7 +71,7 @@ void judge_doubled(struct sim *s, struct user *u)
 	bool excused;
 
 	if (count_runs(s, user_resource(u), STR("default"), str_of(u->name), str_of(u->uid),
-		       &excused) <= 1) {
+		       excuse_late, &excused) <= 1) {
 		j->is_doubled = false;
 	} else if (!excused) {
 		fail(s, "I1 extra copy", "%s runs twice, and every worker is in reach", u->name);
@@ -107,7 +107,7 @@ void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c)
 	if (!runs) {
 		return;
 	}
-	if (count_runs(s, resource, c->ns, c->name, uid, &excused) > 1) {
+	if (count_runs(s, resource, c->ns, c->name, uid, excuse_unseen, &excused) > 1) {
 		if (!excused) {
 			fail(s, "I1 one run", "%.*s runs on several clusters", STR_ARG(c->name));
 		} else if (u != NULL && !judged_of(s, u)->is_doubled) {

@@ -40,6 +40,12 @@ static bool has_event(const struct sim *s, const struct user *u, const struct js
 	return false;
 }
 
+/* Does the check's message end with the winner's name, with no word of what it waits for? */
+static bool says_nothing(const struct json *wl)
+{
+	return message_of(wl).n == 0 || str_ends(message_of(wl), STR("\""));
+}
+
 /* It has a winner, whose server has no job. */
 static bool is_starting(struct sim *s, const struct user *u, const struct json *wl)
 {
@@ -67,7 +73,8 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 		j->said = said;
 	}
 	since = since > j->waits_since ? since : j->waits_since;
-	if (s->now - since > WORDS_MS && (starting ? said == j->said : message_of(wl).n == 0) &&
+	if (s->now - since > WORDS_MS &&
+	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&
 	    !has_event(s, u, wl, j->waits_since)) {
 		fail(s, "I6 words", "%s waits for %lld s%s, and its check says \"%.*s\"", u->name,
 		     (long long)(s->now - since) / SECOND,
