@@ -63,14 +63,16 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	uint64_t said = hash64(message_of(wl)) + starting;
 	int64_t since = judge_calm(s, u->site);
 
-	if (!waits || since == INT64_MAX || u->kind == USER_UNMANAGED ||
-	    !user_job(u, &s->plane[u->site->home])) {
+	if (!waits || u->kind == USER_UNMANAGED || !user_job(u, &s->plane[u->site->home])) {
 		j->waits_since = 0;
 		return;
 	}
 	if (j->waits_since == 0) {
 		j->waits_since = s->now;
 		j->said = said;
+	}
+	if (since == INT64_MAX) {
+		return; /* an Event that comes before the calm counts, the time does not */
 	}
 	since = since > j->waits_since ? since : j->waits_since;
 	if (s->now - since > WORDS_MS &&
