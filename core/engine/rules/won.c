@@ -490,9 +490,21 @@ static void slice_waits(struct pass *p, struct clone *k)
 	}
 }
 
+/*
+ * The cluster that won; NULL: its MultiKueueCluster is gone, or was made anew. The link may stand for
+ * a moment longer: what it shows then says nothing about where the job runs from now on.
+ */
+static const struct cluster *named_winner(const struct pass *p)
+{
+	const struct cluster *c = cluster_named(p->e, p->f->s[S_CLUSTER]);
+	const struct record *r = c ? cluster_record(p->e, c) : NULL;
+
+	return r && str_eq(str_of(r->uid), str_of(c->uid)) ? c : NULL;
+}
+
 void won_pass(struct pass *p)
 {
-	struct clone *k = pass_clone_on(p, cluster_named(p->e, p->f->s[S_CLUSTER]));
+	struct clone *k = pass_clone_on(p, named_winner(p));
 	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
 	struct clone *other = !k || since != INT64_MAX ? renamed_winner(p) : NULL;
 
