@@ -35,7 +35,8 @@ go_keep() { # KEY FOLDER COMMAND...
 		go_new=$go_into/.new-$$
 		# a hard link where it can be: a plane is 100 MB
 		cp -pl "$go_program" "$go_new" 2>/dev/null || cp -p "$go_program" "$go_new" || return 1
-		mv "$go_new" "$go_into/${go_program##*/}" || return 1
+		# a link that is there already is the same file, which mv refuses
+		[ "$go_new" -ef "$go_into/${go_program##*/}" ] || mv "$go_new" "$go_into/${go_program##*/}" || return 1
 		rm -f "$go_new"
 	done
 }

@@ -107,7 +107,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	enum view view = p->kind ? table_view(by->c, p->kind) : VIEW_MISSING;
 	bool before;
 
-	if (!p->local || !table_known(by->c, KIND_WORKLOAD) ||
+	if (!p->local || facts_is(p->f, F_FINISHED) || !table_known(by->c, KIND_WORKLOAD) ||
 	    (view != VIEW_KNOWN && view != VIEW_MISSING) || twin_is_ours(twin_recorded(p, by)) ||
 	    is_made_here(by)) {
 		return INT64_MAX;
@@ -116,6 +116,9 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 		 sent_at(p) <= c->own.moved_ms;
 	if (!before && !is_doubtful(p, k)) {
 		return INT64_MAX;
+	}
+	if (!before && !e->out) {
+		return INT64_MAX; /* an explanation notes nothing */
 	}
 	if (!before) {
 		server_doubt(e, c);

@@ -28,7 +28,8 @@ struct json *pass_text(struct pass *p, struct record *r)
 {
 	struct json *v = record_parse(p->e, r);
 
-	if (!v && r && !p->e->no_memory && pass_ready(p, r)) {
+	/* An explanation is made outside of a run, and sends nothing. */
+	if (!v && r && p->e->out && !p->e->no_memory && pass_ready(p, r)) {
 		ops_get(p->e, r);
 	}
 	return v;
