@@ -491,8 +491,8 @@ static void slice_waits(struct pass *p, struct clone *k)
 }
 
 /*
- * The cluster that won; NULL: its MultiKueueCluster is gone, or was made anew. The link may stand for
- * a moment longer: what it shows then says nothing about where the job runs from now on.
+ * The cluster that won; NULL: its MultiKueueCluster is gone, or was made anew. The link may stand
+ * for a moment longer: what it shows then says nothing about where the job runs from now on.
  */
 static const struct cluster *named_winner(const struct pass *p)
 {
