@@ -15,8 +15,8 @@ is "$(all Deployment '.spec.template.spec.volumes[] | .configMap.name')" "$(all 
 	"the Deployment has the ConfigMap that was generated"
 is "$(all Deployment '.spec.template.spec.containers[0].ports[] | select(.name == "visibility") | .containerPort')" 8444 \
 	"the container has the port of the aggregated API"
-is "$(all NetworkPolicy '[.spec.ingress[] | select(.from == null).ports[].port] | sort | join(" ")')" "health visibility webhook" \
-	"... which all may reach, as the webhook's and that of the probes"
+is "$(all NetworkPolicy '[.spec.ingress[] | select(.from == null).ports[].port] | sort | join(" ")')" "visibility webhook" \
+	"... which all may reach, as the webhook's; that of the probes is for the node alone"
 admin apply -k "$root/conf/visibility" --dry-run=server -o json >"$WORK/aggregated.json" 2>"$WORK/err"
 ok $? "an API server takes conf/visibility" || diag "$(cat "$WORK/err")"
 is "$(jq -c '.items[] | select(.kind == "Service").spec | [.ports[0].port, .ports[0].targetPort, .selector]' "$WORK/aggregated.json")" \
