@@ -114,6 +114,33 @@ static void run_for(struct world *w, struct object *wl, int64_t ms)
 	next_round(w, wl);
 }
 
+/* Kueue evicts the Workload and gives it quota again before one of these events arrives. */
+static void a_round_in_one_batch(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	for (int round = 0; round < 3; round++) { /* later ones find what the first has noted */
+		w->refuse = ERR_INVALID;
+		admit(w, 1, "wl-j");
+		w_settle(w);
+		is_str(check_state(w, wl), "Retry", "w1 refuses the job");
+		evict(w, wl, "Evicted due to AdmissionCheck in Retry state");
+		release_quota(w, wl);
+		give_quota(w, wl);
+		w_settle(w);
+		is_str(check_state(w, wl), "Pending", "the next round has begun, at once");
+		ok(!clone_of(w, 1, "wl-j"), "... without w1, whose clone was of the round before");
+		ok(clone_of(w, 2, "wl-j"), "... but with w2");
+		w_advance(w, (1 << round) * SECOND - 100);
+		ok(!clone_of(w, 1, "wl-j"), "w1 rests, longer each time");
+		w_advance(w, 200);
+		ok(clone_of(w, 1, "wl-j"), "... and takes part again");
+	}
+	w_free(w);
+}
+
 static const struct end preempted = {"Evicted", "Preempted"};
 static const struct end out_of_sync = {"Finished", "OutOfSync"};
 
@@ -370,6 +397,7 @@ int main(void)
 	alone(preempted, " evicted the Workload");
 	alone(out_of_sync, " ended the Workload");
 	a_long_run_begins_anew();
+	a_round_in_one_batch();
 	room_ends_it(preempted, true);
 	room_ends_it(out_of_sync, false);
 	its_own_room_does_not();

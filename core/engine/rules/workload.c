@@ -236,6 +236,21 @@ static void without_quota(struct pass *p, enum rule rule)
 	}
 }
 
+/*
+ * Did Kueue end the round of our Retry, and begin the next, faster than its events came? Then what
+ * is on the workers belongs to the round before.
+ */
+static bool is_next_round(const struct pass *p)
+{
+	bool retried = false;
+
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		retried |= wc->bout.retried;
+	}
+	return retried && p->state == CHECK_PENDING && p->f->s[S_CLUSTER].n == 0 &&
+	       !facts_is(p->f, F_EVICTED) && !p->local->inflight;
+}
+
 static void checked(struct pass *p)
 {
 	if (p->state == CHECK_REJECTED) {
@@ -243,10 +258,13 @@ static void checked(struct pass *p)
 			release(p, R_RELEASE);
 		}
 	} else if (!not_managed(p)) {
-		if (facts_is(p->f, F_QUOTA)) {
-			reserved(p);
-		} else {
+		if (!facts_is(p->f, F_QUOTA)) {
 			without_quota(p, R_RELEASE);
+		} else if (is_next_round(p) && pass_look(p)) {
+			without_quota(p, R_RELEASE);
+			pass_again(p, p->e->now);
+		} else {
+			reserved(p);
 		}
 	}
 }
