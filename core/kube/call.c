@@ -271,5 +271,16 @@ static void on_end(void *ctx, uint64_t token, enum transport_end end, enum mk_co
 	}
 }
 
+static void on_barren(void *ctx, uint32_t cluster, size_t n, mk_str what)
+{
+	struct kube *k = ctx;
+	struct link *l = link_find(k, cluster);
+
+	if (l != NULL && l->phase > PHASE_WAIT && !link_affords(k, l, n)) {
+		link_floods(k, l, STR("the server"), what);
+	}
+	kube_clear(k);
+}
+
 const struct transport_sink call_sink = {
-	.on_head = on_head, .on_chunk = on_chunk, .on_end = on_end};
+	.on_head = on_head, .on_chunk = on_chunk, .on_end = on_end, .on_barren = on_barren};

@@ -79,8 +79,8 @@ enum {
 	WATCH_RETRY_500 = 5,  /* server errors at one resourceVersion before a new list */
 	WATCH_BAD_LINES = 10, /* in a row: the stream is not that of a watch */
 	/*
-	 * Bytes of a worker's watches that bring nothing: empty lines, bookmarks, objects of another
-	 * kind. An honest server sends some hundreds a minute.
+	 * Bytes of a worker that bring nothing: empty lines of watches, bookmarks, objects of another
+	 * kind, and what the transport calls barren. An honest server sends some hundreds a minute.
 	 */
 	BARREN_BURST = 256 * 1024,
 	BARREN_PER_MS = 16, /* are forgiven */
@@ -236,6 +236,13 @@ void link_await(struct kube *k, struct link *l); /* closed, connecting as soon a
 void link_try(struct kube *k, struct link *l);   /* if it waits for its next attempt: now */
 /* The attempt or the connection failed: down with backoff. 'st' tells code, text and http. */
 void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_str text);
+/* 'n' bytes brought nothing. False: those were too many, link_floods is to follow. */
+bool link_affords(struct kube *k, struct link *l, size_t n);
+/*
+ * 'who' sends too much of 'what': the link fails by that, and rests as after any failure, longer
+ * each time.
+ */
+void link_floods(struct kube *k, struct link *l, mk_str who, mk_str what);
 /* The uid of this namespace is the cluster's identity. */
 #define IDENTITY_PATH "/api/v1/namespaces/kube-system"
 /* Sends a GET of the link's own; 'done' gets the answer. False: out of memory. */

@@ -178,6 +178,25 @@ void link_fail(struct kube *k, struct link *l, enum mk_code code, int http, mk_s
 	emit_down(k, l, code, http, STR("ClientConnectionFailed"), kept, delay);
 }
 
+bool link_affords(struct kube *k, struct link *l, size_t n)
+{
+	int64_t forgiven = (k->mono_ms - l->barren_ms) * BARREN_PER_MS;
+
+	l->barren = l->barren > forgiven ? l->barren - forgiven : 0;
+	l->barren += (int64_t)n;
+	l->barren_ms = k->mono_ms;
+	return l->id == CLUSTER_MANAGER || l->barren <= BARREN_BURST;
+}
+
+void link_floods(struct kube *k, struct link *l, mk_str who, mk_str what)
+{
+	l->barren = 0;
+	link_fail(k, l, ERR_UNAVAILABLE, 0,
+		  arena_printf(&k->scratch,
+			       "%.*s floods the manager with %.*s; the connection rests",
+			       STR_ARG(who), STR_ARG(what)));
+}
+
 void link_await(struct kube *k, struct link *l)
 {
 	link_close(k, l);

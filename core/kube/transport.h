@@ -74,7 +74,14 @@ struct transport_sink {
 	 */
 	void (*on_end)(void *ctx, uint64_t token, enum transport_end end, enum mk_code code,
 		       mk_str text);
+	/*
+	 * 'n' bytes came from the cluster that no request asked for and that bring nothing, such as
+	 * 'what'; TRANSPORT_FLOOD: more than HTTP/2 has to put up with. May be NULL.
+	 */
+	void (*on_barren)(void *ctx, uint32_t cluster, size_t n, mk_str what);
 };
+
+enum { TRANSPORT_FLOOD = 1024 * 1024 * 1024 };
 
 /* Implemented by core/net and t/sim. */
 struct transport {

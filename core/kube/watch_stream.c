@@ -114,27 +114,16 @@ static void advance(struct kube *k, struct watch *w, uint64_t rv)
 	watch_settled(k, w);
 }
 
-/*
- * A line of 'n' bytes brought nothing. False: there were so many that the link was given up; it
- * rests as after any failure, longer each time.
- */
+/* A line of 'n' bytes brought nothing. False: there were so many that the link was given up. */
 static bool afford(struct kube *k, struct watch *w, size_t n)
 {
-	struct link *l = w->l;
-	int64_t forgiven = (k->mono_ms - l->barren_ms) * BARREN_PER_MS;
-
-	l->barren = l->barren > forgiven ? l->barren - forgiven : 0;
-	l->barren += (int64_t)n + BARREN_LINE;
-	l->barren_ms = k->mono_ms;
-	if (l->id == CLUSTER_MANAGER || l->barren <= BARREN_BURST) {
+	if (link_affords(k, w->l, n + BARREN_LINE)) {
 		return true;
 	}
-	l->barren = 0;
-	link_fail(k, l, ERR_UNAVAILABLE, 0,
-		  arena_printf(&k->scratch,
-			       "the watch of %.*s floods the manager: %d KiB of empty lines, "
-			       "bookmarks or objects of another kind; the connection rests",
-			       STR_ARG(k->kinds->k[w->kind].plural), BARREN_BURST / 1024));
+	link_floods(k, w->l,
+		    arena_printf(&k->scratch, "the watch of %.*s",
+				 STR_ARG(discovery_plural(w->l, w->kind))),
+		    STR("empty lines, bookmarks or objects of another kind"));
 	return false;
 }
 

@@ -11,11 +11,6 @@
 #include "core/net/http2_impl.h"
 #include "core/net/tls.h"
 
-enum {
-	WINDOW = 1024 * 1024,           /* of a stream */
-	WINDOW_LISTS = 4 * 1024 * 1024, /* where lists are read: one stream is to fill the line */
-};
-
 /* Secrets are read from the manager alone: only its answers hold credentials. */
 static bool brings_secrets(const struct http2_conn *k)
 {
@@ -203,58 +198,16 @@ static bool write_out(struct http2_conn *k)
 	return true;
 }
 
-/* Encrypts frames, and leaves no copy of them: heads have tokens. False: the connection is gone. */
-static bool encrypt(struct http2_conn *k, size_t n)
-{
-	int rc = SSL_write(k->ssl, k->t->out, (int)n);
-
-	explicit_bzero(k->t->out, n);
-	if (rc <= 0) {
-		starved(k);
-	}
-	return rc > 0;
-}
-
-/* Encrypts the session's frames, as many in a record as it takes. False: the connection is gone. */
+/* False: the connection is gone. */
 static bool collect(struct http2_conn *k)
 {
-	uint8_t *out = k->t->out;
-	size_t n = 0;
-
-	while (k->tx_n < HTTP2_WRITE_SIZE) {
-		const uint8_t *p = NULL;
-		ptrdiff_t m = http2_session_pull(k->session, &p);
-
-		if (k->state == HTTP2_DEAD || m < 0) {
-			explicit_bzero(out, n);
-		}
-		if (k->state == HTTP2_DEAD) {
-			return false; /* closed from a callback */
-		}
-		if (m < 0) {
-			starved(k);
-			return false;
-		}
-		if (m == 0) {
-			break;
-		}
-		while (m > 0) {
-			size_t room = HTTP2_RECORD_SIZE - n;
-			size_t take = (size_t)m < room ? (size_t)m : room;
-
-			memcpy(out + n, p, take);
-			n += take;
-			p += take;
-			m -= (ptrdiff_t)take;
-			if (n == HTTP2_RECORD_SIZE) {
-				if (!encrypt(k, n)) {
-					return false;
-				}
-				n = 0;
-			}
-		}
+	if (http2_tx_collect(k)) {
+		return true;
 	}
-	return n == 0 || encrypt(k, n);
+	if (k->state != HTTP2_DEAD) { /* else closed from a callback */
+		starved(k);
+	}
+	return false;
 }
 
 static void close_idle(struct http2_conn *k)
@@ -292,8 +245,7 @@ void http2_conn_turn(struct http2_conn *k)
 
 static void begin_session(struct http2_conn *k)
 {
-	k->session = http2_session_new(&http2_transfer_handler, k,
-				       k->lane == HTTP2_LANE_LISTS ? WINDOW_LISTS : WINDOW);
+	k->session = http2_session_new(&http2_transfer_handler, k, http2_window(k->lane));
 	if (!k->session) {
 		starved(k);
 		return;
@@ -342,6 +294,7 @@ void http2_conn_connected(struct http2_conn *k, int fd)
 
 	k->fd = fd;
 	k->state = HTTP2_HANDSHAKE;
+	share_pay(&c->share, SHARE_CONNECTION);
 	k->ssl = http2_tls_client(k->t->tls, c->creds, c->name, &code);
 	if (!k->ssl) {
 		http2_conn_failed(k, code,
@@ -373,6 +326,31 @@ static void tls_failed(struct http2_conn *k)
 	lost(k, code, text[0] ? text : "http2: client connection lost (EOF)");
 }
 
+/* So many bytes brought nothing: the sink may close everything. */
+static void barren(struct http2_conn *k, size_t n)
+{
+	struct transport_http2 *t = k->t;
+
+	if (n > 0 && k->session && !k->cluster->closed && t->sink->on_barren) {
+		http2_tell(t);
+		t->sink->on_barren(t->sink->ctx, k->cluster->id, n,
+				   str_of(http2_session_barren(k->session)));
+	}
+}
+
+/* The session takes no more. */
+static void not_fed(struct http2_conn *k)
+{
+	if (k->state == HTTP2_UP && http2_session_flooded(k->session)) {
+		barren(k, TRANSPORT_FLOOD); /* which says why before the requests end */
+	}
+	if (k->state == HTTP2_UP && http2_session_starved(k->session)) {
+		starved(k);
+	} else if (k->state == HTTP2_UP) {
+		lost(k, ERR_UNAVAILABLE, "http2: client connection lost (bad frames)");
+	}
+}
+
 /*
  * Decrypts and hands on. What takes too long is put aside: true when something is left. The
  * connection may be gone.
@@ -399,12 +377,7 @@ static bool digest(struct http2_conn *k)
 			explicit_bzero(t->plain, (size_t)n);
 		}
 		if (!fed) {
-			if (k->state == HTTP2_UP && http2_session_starved(k->session)) {
-				starved(k);
-			} else if (k->state == HTTP2_UP) {
-				lost(k, ERR_UNAVAILABLE,
-				     "http2: client connection lost (bad frames)");
-			}
+			not_fed(k);
 			break;
 		}
 		if (k->in_n == 0 && SSL_pending(k->ssl) == 0) {
@@ -464,23 +437,30 @@ static void listen_again(void *ctx)
 	}
 }
 
-/* The loop's time since then was the cluster's. The manager's connections are always heard. */
-static void charge(struct http2_conn *k, int64_t since_us)
+/*
+ * The loop's time since then was the cluster's, and 'n' bytes were decrypted. The manager's
+ * connections are always heard.
+ */
+static void charge(struct http2_conn *k, int64_t since_us, size_t n)
 {
-	struct http2_share *share = &k->cluster->share;
+	struct share *share = &k->cluster->share;
 	int64_t until_us;
 
-	http2_share_charge(share, since_us, clock_mono_us());
-	until_us = http2_share_rests_until_us(share);
+	share_charge(share, since_us, clock_mono_us());
+	until_us = share_rests_until_us(share);
 	if (k->state == HTTP2_UP && k->cluster->id != 0 && until_us != 0 && !k->unheard) {
 		deadline_set(&k->t->deadlines, &k->again, until_us / 1000 + 1);
 		set_unheard(k, true);
 	}
+	n = share_take(share, n, k->body_n);
+	k->body_n = 0;
+	barren(k, n);
 }
 
 void http2_conn_resume(struct http2_conn *k)
 {
 	int64_t since_us = clock_mono_us();
+	size_t n = k->in_n;
 
 	list_del(&k->in_resume);
 	if (k->unheard) {
@@ -495,21 +475,22 @@ void http2_conn_resume(struct http2_conn *k)
 		k->in_n = 0;
 		answer(k);
 	}
-	charge(k, since_us);
+	charge(k, since_us, n - k->in_n);
 }
 
-static void read_in(struct http2_conn *k)
+/* How many bytes were decrypted. */
+static size_t read_in(struct http2_conn *k)
 {
 	struct transport_http2 *t = k->t;
 	ssize_t n = recv(k->fd, t->rx, sizeof(t->rx), MSG_DONTWAIT);
 
 	t->stats.reads++;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		return;
+		return 0;
 	}
 	if (n < 0) {
 		socket_failed(k, errno);
-		return;
+		return 0;
 	}
 	if (n == 0) {
 		if (k->state == HTTP2_UP) {
@@ -517,18 +498,21 @@ static void read_in(struct http2_conn *k)
 		} else {
 			http2_conn_failed(k, ERR_UNAVAILABLE, "tls: handshake failed: EOF");
 		}
-		return;
+		return 0;
 	}
 	k->read_ms = clock_mono_ms();
 	k->in = t->rx;
 	k->in_n = (size_t)n;
 	if (digest(k)) {
+		size_t left = k->in_n;
+
 		put_aside(k);
-		return;
+		return (size_t)n - left;
 	}
 	k->in = NULL;
 	k->in_n = 0;
 	answer(k);
+	return (size_t)n;
 }
 
 static void ready(void *ctx, unsigned what)
@@ -544,8 +528,9 @@ static void ready(void *ctx, unsigned what)
 	if (what & LOOP_READ && k->state != HTTP2_DEAD && !k->left) {
 		int64_t since_us = clock_mono_us();
 
-		read_in(k);
-		charge(k, since_us);
+		size_t n = read_in(k);
+
+		charge(k, since_us, n);
 	}
 	http2_leave(t);
 }

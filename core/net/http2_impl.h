@@ -19,7 +19,7 @@
 #include "core/net/cluster_table.h"
 #include "core/net/deadlines.h"
 #include "core/net/http2_session.h"
-#include "core/net/http2_share.h"
+#include "core/net/share.h"
 #include "core/net/http2_tls.h"
 #include "core/net/inflater.h"
 #include "core/net/peer.h"
@@ -31,7 +31,10 @@ enum {
 	HTTP2_RECORD_SIZE = 16 * 1024,
 	HTTP2_WRITE_SIZE = 256 * 1024, /* given to a socket per turn */
 	HTTP2_SLICE_US = 4000,         /* for what one connection brought; then the others */
-	HTTP2_MAX_TRIES = 3,           /* of a request that the server did not look at */
+	HTTP2_WINDOW = 1024 * 1024,    /* of a stream */
+	/* ... where lists are read: one stream is to fill the line */
+	HTTP2_WINDOW_LISTS = 4 * 1024 * 1024,
+	HTTP2_MAX_TRIES = 3, /* of a request that the server did not look at */
 };
 
 /* A connection for each: a large list must not hold up what is small. */
@@ -91,7 +94,7 @@ struct http2_cluster {
 	struct http2_address addresses[RESOLVER_MAX_ADDRESSES];
 	size_t n_addresses;
 	int64_t asked_ms;
-	struct http2_share share;
+	struct share share;
 	bool is_http1, closed;
 };
 
@@ -114,6 +117,7 @@ struct http2_conn {
 	bool want_write;   /* the socket is full */
 	bool unheard;      /* its cluster has had its share: what comes stays in the socket */
 	bool answered;     /* a request, with a header at least */
+	size_t body_n;     /* bytes of bodies since they were last counted */
 	const uint8_t *in; /* what came in and is not decrypted */
 	size_t in_n;
 	uint8_t *left; /* the memory of 'in' between turns, or NULL */
@@ -198,6 +202,8 @@ int64_t http2_ping_wait_ms(const struct transport_http2 *t);
 int64_t http2_idle_ms(const struct transport_http2 *t, enum http2_lane lane);
 /* Takes no new streams any more. */
 void http2_conn_drain(struct http2_conn *k);
+/* Of a stream of such a connection. */
+uint32_t http2_window(enum http2_lane lane);
 
 /* --- http2_send.c ---------------------------------------------------------------------------- */
 enum mk_code http2_transfer_new(struct http2_cluster *c, const struct transport_request *r,
@@ -251,6 +257,11 @@ void http2_conn_resume(struct http2_conn *k);
 /* --- http2_tx.c ------------------------------------------------------------------------------ */
 /* For SSL objects: bytes in from 'in', out to 'tx'. NULL: out of memory. */
 BIO_METHOD *http2_tx_bio(void);
+/*
+ * Encrypts the session's frames, as many in a record as it takes. False: out of memory, or a
+ * callback has closed the connection.
+ */
+bool http2_tx_collect(struct http2_conn *k);
 /* Nothing is left to be written. */
 void http2_tx_release(struct http2_conn *k);
 

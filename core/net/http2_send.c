@@ -122,6 +122,7 @@ static void leave_stream(struct http2_transfer *f)
 	}
 	if (f->stream.session) {
 		http2_stream_cancel(&f->stream);
+		share_pay(&k->cluster->share, http2_window(k->lane)); /* it may be on its way */
 		if (k->state == HTTP2_UP) {
 			http2_cluster_due(k->cluster);
 		}
@@ -258,6 +259,7 @@ static bool send_one(struct http2_conn *k, struct http2_transfer *f)
 		http2_transfer_end(f, TRANSPORT_NOT_SENT, code, "out of memory");
 		return true;
 	}
+	share_pay(&c->share, SHARE_REQUEST);
 	f->conn = k;
 	f->tries++;
 	f->total = 0;
@@ -408,6 +410,7 @@ static bool on_data(void *ctx, struct http2_stream *s, mk_str bytes)
 	struct http2_transfer *f = (struct http2_transfer *)s;
 	enum mk_code code = ERR_OK;
 
+	k->body_n += bytes.n;
 	f->busy = true;
 	if (f->inflater) {
 		code = inflater_run(f->inflater, bytes, hand_on, f);

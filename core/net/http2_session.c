@@ -22,7 +22,8 @@ struct http2_session {
 	const uint8_t *pulled; /* what nghttp2 gave last, in memory of ours */
 	size_t n_pulled;
 	size_t n_open;
-	bool starved;
+	bool starved, flooded;
+	const char *barren; /* what frames without content came last */
 };
 
 /* --- memory: of request heads, which have tokens --------------------------------------------- */
@@ -132,6 +133,30 @@ static bool answer_is_whole(struct http2_session *s, struct http2_stream *x)
 	}
 	let_go(x);
 	return s->h->on_done(s->ctx, x);
+}
+
+static int on_begin(nghttp2_session *ng, const nghttp2_frame_hd *hd, void *ctx)
+{
+	static const char *const of[] = {
+		[NGHTTP2_DATA] = "empty DATA frames",
+		[NGHTTP2_HEADERS] = "HEADERS frames",
+		[NGHTTP2_PRIORITY] = "PRIORITY frames",
+		[NGHTTP2_RST_STREAM] = "RST_STREAM frames",
+		[NGHTTP2_SETTINGS] = "SETTINGS frames",
+		[NGHTTP2_PUSH_PROMISE] = "PUSH_PROMISE frames",
+		[NGHTTP2_PING] = "PING frames",
+		[NGHTTP2_GOAWAY] = "GOAWAY frames",
+		[NGHTTP2_WINDOW_UPDATE] = "WINDOW_UPDATE frames",
+		[NGHTTP2_CONTINUATION] = "CONTINUATION frames",
+	};
+	struct http2_session *s = ctx;
+
+	(void)ng;
+	if (hd->type < sizeof(of) / sizeof(of[0]) &&
+	    (hd->type != NGHTTP2_DATA || hd->length == 0)) {
+		s->barren = of[hd->type];
+	}
+	return 0;
 }
 
 static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *ctx)
@@ -251,6 +276,7 @@ static int make_ng(struct http2_session *s)
 		return rc;
 	}
 	nghttp2_session_callbacks_set_on_header_callback(cb, on_header);
+	nghttp2_session_callbacks_set_on_begin_frame_callback(cb, on_begin);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(cb, on_data);
 	nghttp2_session_callbacks_set_on_frame_not_send_callback(cb, on_not_sent);
@@ -302,9 +328,13 @@ void http2_session_free(struct http2_session *s)
 
 bool http2_session_feed(struct http2_session *s, const uint8_t *p, size_t n)
 {
-	ssize_t rc = nghttp2_session_mem_recv(s->ng, p, n);
+	ssize_t rc;
 
+	s->barren = "frames that say nothing"; /* unless on_begin knows better */
+	rc = nghttp2_session_mem_recv(s->ng, p, n);
 	s->starved = rc == NGHTTP2_ERR_NOMEM;
+	s->flooded = rc == NGHTTP2_ERR_FLOODED || rc == NGHTTP2_ERR_TOO_MANY_SETTINGS ||
+		     rc == NGHTTP2_ERR_TOO_MANY_CONTINUATIONS;
 	return rc >= 0;
 }
 
@@ -331,6 +361,16 @@ bool http2_session_has_output(const struct http2_session *s)
 bool http2_session_starved(const struct http2_session *s)
 {
 	return s->starved;
+}
+
+bool http2_session_flooded(const struct http2_session *s)
+{
+	return s->flooded;
+}
+
+const char *http2_session_barren(const struct http2_session *s)
+{
+	return s->barren;
 }
 
 /* --- requests -------------------------------------------------------------------------------- */

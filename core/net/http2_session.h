@@ -108,6 +108,10 @@ size_t http2_session_room(const struct http2_session *s);
 size_t http2_session_streams(const struct http2_session *s);
 /* Did the last failure come from a lack of memory? */
 bool http2_session_starved(const struct http2_session *s);
+/* Did it come from more frames of a kind than a client has to put up with? */
+bool http2_session_flooded(const struct http2_session *s);
+/* What had no content of that which was fed last. Static. */
+const char *http2_session_barren(const struct http2_session *s);
 
 /* Sends a request on stream 'x', whose body is set; strings are copied. ERR_NO_MEMORY,
  * ERR_UNAVAILABLE (no streams are left, or the server ends the connection). */

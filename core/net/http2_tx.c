@@ -96,3 +96,47 @@ BIO_METHOD *http2_tx_bio(void)
 	}
 	return m;
 }
+
+/* Encrypts frames, and leaves no copy of them: heads have tokens. False: out of memory. */
+static bool encrypt(struct http2_conn *k, size_t n)
+{
+	int rc = SSL_write(k->ssl, k->t->out, (int)n);
+
+	explicit_bzero(k->t->out, n);
+	return rc > 0;
+}
+
+bool http2_tx_collect(struct http2_conn *k)
+{
+	uint8_t *out = k->t->out;
+	size_t n = 0;
+
+	while (k->tx_n < HTTP2_WRITE_SIZE) {
+		const uint8_t *p = NULL;
+		ptrdiff_t m = http2_session_pull(k->session, &p);
+
+		if (k->state == HTTP2_DEAD || m < 0) {
+			explicit_bzero(out, n);
+			return false;
+		}
+		if (m == 0) {
+			break;
+		}
+		while (m > 0) {
+			size_t room = HTTP2_RECORD_SIZE - n;
+			size_t take = (size_t)m < room ? (size_t)m : room;
+
+			memcpy(out + n, p, take);
+			n += take;
+			p += take;
+			m -= (ptrdiff_t)take;
+			if (n == HTTP2_RECORD_SIZE) {
+				if (!encrypt(k, n)) {
+					return false;
+				}
+				n = 0;
+			}
+		}
+	}
+	return n == 0 || encrypt(k, n);
+}

@@ -6,6 +6,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/clock.h"
+#include "core/net/received.h"
 
 /* A socket that libcurl asked us to watch. */
 struct sock {
@@ -13,6 +14,8 @@ struct sock {
 	struct sock *next, **link;
 	struct loop_fd *watch;
 	curl_socket_t fd;
+	unsigned want;
+	uint64_t received; /* bytes that were counted */
 };
 
 struct pool {
@@ -28,6 +31,12 @@ struct pool {
 	int64_t route_ms; /* when it was asked for */
 	CURLM *multi;     /* NULL while there is nothing to do */
 	struct loop_timer *timer, *idle;
+	struct loop_timer *again; /* while 'unheard' */
+	struct share *share;      /* NULL: always heard */
+	const uint64_t *body;
+	void (*barren)(void *ctx, size_t n);
+	void *barren_ctx;
+	bool unheard; /* the cluster has had its share: what comes stays in the sockets */
 	struct sock *socks;
 	void (*ended)(void *ctx, struct exchange *x, CURLcode rc);
 	void *ctx;
@@ -92,9 +101,15 @@ static void limit(struct pool *p)
 
 static void act(struct pool *p, curl_socket_t fd, int ready)
 {
+	int64_t since_us = clock_mono_us();
+	uint64_t body = p->share ? *p->body : 0;
 	int running = 0;
 	CURLMcode code = curl_multi_socket_action(p->multi, fd, ready, &running);
 
+	if (p->share) {
+		share_charge(p->share, since_us, clock_mono_us());
+		share_take(p->share, 0, *p->body - body);
+	}
 	collect(p);
 	limit(p);
 	if (code != CURLM_OK) {
@@ -102,13 +117,78 @@ static void act(struct pool *p, curl_socket_t fd, int ready)
 	}
 }
 
+static void sock_ready(void *ctx, unsigned ready);
+
+/* False: no memory. */
+static bool watch(struct sock *s)
+{
+	unsigned want = s->want & ~(s->pool->unheard ? (unsigned)LOOP_READ : 0u);
+
+	loop_fd_free(s->watch);
+	s->watch = want ? loop_fd_new(s->pool->loop, s->fd, want, sock_ready, s) : NULL;
+	return s->watch || !want;
+}
+
+static void set_unheard(struct pool *p, bool unheard)
+{
+	bool watched = true;
+
+	p->unheard = unheard;
+	for (struct sock *s = p->socks; s; s = s->next) {
+		watched = watch(s) && watched;
+	}
+	if (!watched) {
+		give_up(p);
+	}
+}
+
+static void again_fired(void *ctx)
+{
+	set_unheard(ctx, false);
+}
+
+/* How long the cluster is to be unheard, in milliseconds. */
+static int64_t rests_ms(const struct pool *p)
+{
+	int64_t left_us = p->share ? share_rests_until_us(p->share) - clock_mono_us() : INT64_MIN;
+
+	return left_us > 0 ? left_us / 1000 + 1 : 0;
+}
+
+/* What was read since the last time is paid for by what it brought. */
+static void count(struct sock *s)
+{
+	struct pool *p = s->pool;
+	uint64_t received = received_bytes(s->fd);
+	size_t n = received > s->received ? (size_t)(received - s->received) : 0;
+
+	s->received = received;
+	n = share_take(p->share, n, 0);
+	if (n > 0) {
+		p->barren(p->barren_ctx, n);
+	}
+}
+
 static void sock_ready(void *ctx, unsigned ready)
 {
 	struct sock *s = ctx; /* libcurl may let go of it inside act() */
+	struct pool *p = s->pool;
+	curl_socket_t fd = s->fd;
+	int64_t ms = rests_ms(p);
 
-	act(s->pool, s->fd,
-	    (ready & LOOP_READ ? CURL_CSELECT_IN : 0) |
-		    (ready & LOOP_WRITE ? CURL_CSELECT_OUT : 0));
+	if (p->share) {
+		count(s);
+	}
+	if (ms > 0 && ready & LOOP_READ) {
+		loop_timer_set(p->again, ms);
+		set_unheard(p, true);
+		ready &= ~(unsigned)LOOP_READ;
+	}
+	if (ready && p->multi) {
+		act(p, fd,
+		    (ready & LOOP_READ ? CURL_CSELECT_IN : 0) |
+			    (ready & LOOP_WRITE ? CURL_CSELECT_OUT : 0));
+	}
 }
 
 static void sock_free(struct sock *s)
@@ -130,6 +210,10 @@ static struct sock *sock_new(struct pool *p, curl_socket_t fd)
 	}
 	s->pool = p;
 	s->fd = fd;
+	if (p->share) {
+		share_pay(p->share, SHARE_CONNECTION);
+		s->received = received_bytes(fd);
+	}
 	s->next = p->socks;
 	s->link = &p->socks;
 	if (s->next) {
@@ -143,8 +227,6 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 {
 	struct pool *p = ctx;
 	struct sock *s = sock;
-	unsigned want = (what & CURL_POLL_IN ? (unsigned)LOOP_READ : 0u) |
-			(what & CURL_POLL_OUT ? (unsigned)LOOP_WRITE : 0u);
 
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
@@ -158,9 +240,9 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *so
 	if (!s) {
 		return -1;
 	}
-	loop_fd_free(s->watch);
-	s->watch = loop_fd_new(p->loop, fd, want, sock_ready, s);
-	if (!s->watch) {
+	s->want = (what & CURL_POLL_IN ? (unsigned)LOOP_READ : 0u) |
+		  (what & CURL_POLL_OUT ? (unsigned)LOOP_WRITE : 0u);
+	if (!watch(s)) {
 		sock_free(s);
 		curl_multi_assign(p->multi, fd, NULL);
 		return -1;
@@ -185,8 +267,11 @@ static int on_timer(CURLM *multi, long ms, void *ctx)
 static void timer_fired(void *ctx)
 {
 	struct pool *p = ctx;
+	int64_t ms = rests_ms(p);
 
-	if (p->multi) {
+	if (p->multi && ms > 0) {
+		loop_timer_set(p->timer, ms); /* libcurl reads on by its timer, too */
+	} else if (p->multi) {
 		act(p, CURL_SOCKET_TIMEOUT, 0);
 	}
 }
@@ -221,11 +306,21 @@ struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 	p->timer = loop_timer_new(l, timer_fired, p);
 	p->idle = loop_timer_new(l, idle_fired, p);
 	p->turn = loop_timer_new(l, turn_fired, p);
-	if (!p->timer || !p->idle || !p->turn) {
+	p->again = loop_timer_new(l, again_fired, p);
+	if (!p->timer || !p->idle || !p->turn || !p->again) {
 		pool_free(p);
 		return NULL;
 	}
 	return p;
+}
+
+void pool_set_share(struct pool *p, struct share *share, const uint64_t *body,
+		    void (*barren)(void *ctx, size_t n), void *ctx)
+{
+	p->share = share;
+	p->body = body;
+	p->barren = barren;
+	p->barren_ctx = ctx;
 }
 
 void pool_free(struct pool *p)
@@ -239,6 +334,7 @@ void pool_free(struct pool *p)
 		loop_timer_free(p->timer);
 		loop_timer_free(p->idle);
 		loop_timer_free(p->turn);
+		loop_timer_free(p->again);
 		mk_free(p);
 	}
 }
@@ -262,6 +358,9 @@ static bool open_multi(struct pool *p)
 static CURLcode start(struct pool *p, struct exchange *x)
 {
 	if ((p->multi || open_multi(p)) && curl_multi_add_handle(p->multi, x->easy) == CURLM_OK) {
+		if (p->share) {
+			share_pay(p->share, SHARE_REQUEST);
+		}
 		x->is_on_wire = true;
 		list_add_tail(&p->on_wire, &x->of_pool);
 		p->n_on_wire++;

@@ -364,6 +364,11 @@ static bool same_text(const char *have, size_t n, mk_str other)
 	return have ? str_eq((mk_str){have, n}, other) : other.n == 0;
 }
 
+uint32_t http2_window(enum http2_lane lane)
+{
+	return lane == HTTP2_LANE_LISTS ? HTTP2_WINDOW_LISTS : HTTP2_WINDOW;
+}
+
 void http2_conn_drain(struct http2_conn *k)
 {
 	struct http2_lane_state *lane = &k->cluster->lanes[k->lane];

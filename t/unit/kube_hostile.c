@@ -216,6 +216,31 @@ static void test_barren(void)
 	fake_done(&f);
 }
 
+/* What the transport says of connections counts as lines of watches do. */
+static void test_barren_frames(void)
+{
+	enum { KIB = 1024 };
+	const struct transport_sink *s;
+
+	open_up(10);
+	s = f.sink;
+	s->on_barren(s->ctx, 1, 200 * KIB, STR("PING frames"));
+	f.mono += 60000;
+	kube_set_now(f.k, f.mono, f.wall);
+	s->on_barren(s->ctx, 1, 200 * KIB, STR("PING frames"));
+	ok(!strstr(fake_story(&f), "link 1 down"), "so much in a minute is forgiven");
+	s->on_barren(s->ctx, CLUSTER_MANAGER, TRANSPORT_FLOOD, STR("PING frames"));
+	ok(!strstr(fake_story(&f), "down"), "and whatever the manager sends");
+	s->on_barren(s->ctx, 1, 100 * KIB, STR("SETTINGS frames"));
+	ok(strstr(fake_story(&f), "the server floods the manager with SETTINGS frames; the "
+				  "connection rests"),
+	   "more at once takes the link down, which says why");
+	s->on_barren(s->ctx, 1, TRANSPORT_FLOOD, STR("PING frames"));
+	ok(!strstr(fake_story(&f), "down"), "once");
+	s->on_barren(s->ctx, 77, TRANSPORT_FLOOD, STR("PING frames"));
+	fake_done(&f);
+}
+
 static int seen;
 
 static void see_all(const struct event *ev)
@@ -251,6 +276,7 @@ int main(void)
 	test_names_in_stream();
 	test_names_in_page();
 	test_barren();
+	test_barren_frames();
 	test_honest();
 	return done_testing();
 }
