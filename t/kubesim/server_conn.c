@@ -58,6 +58,7 @@ void conn_flush(struct conn *c)
 	} else {
 		h1_flush(c);
 	}
+	flood_conn(c);
 }
 
 static void on_input(struct bufferevent *bev, void *ctx)

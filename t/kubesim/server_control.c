@@ -6,7 +6,9 @@
  *   GET  /kubesim/logs          output of local-mode pods
  *   GET  /kubesim/faults        the faults that are set
  *   POST /kubesim/faults        merge: {"refuse","delayMs":[a,b],"unavailable":[n,d],
- *                        "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match","http1"}
+ *                        "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match","http1",
+ *                        "flood": who watches gets without end "newlines", "pings", "settings",
+ *                        "updates", empty "data", "unknown" frames; over HTTP/1.1 "chunks"}
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
@@ -55,6 +57,7 @@ static void counts(struct exchange *ex)
 	json_set(&ex->a, o, STR("store"), by);
 	json_set_int(&ex->a, o, "total", (int64_t)total);
 	json_set_int(&ex->a, o, "bytesOut", (int64_t)c->bytes_out);
+	json_set_int(&ex->a, o, "bytesFlooded", (int64_t)c->bytes_flooded);
 	json_set_int(&ex->a, o, "connections", (int64_t)c->n_connections);
 	json_set_int(&ex->a, o, "resourceVersion", (int64_t)ks_rv(c->store));
 	if (c->actors != NULL) {
@@ -110,6 +113,7 @@ static void show_faults(struct exchange *ex)
 	json_set_bool(&ex->a, o, "dropResets", f->drop_resets);
 	json_set_int(&ex->a, o, "dataMax", (int64_t)f->data_max);
 	json_set_str(&ex->a, o, "match", str_of(f->match));
+	json_set_str(&ex->a, o, "flood", str_of(f->flood));
 	answer_json(ex, o);
 }
 
@@ -118,7 +122,7 @@ static void set_faults(struct exchange *ex, const struct json *o)
 	struct cluster *c = ex->conn->cluster;
 	struct faults *f = &c->faults;
 	const struct json *delay = json_get(o, "delayMs");
-	mk_str match = json_str(json_get(o, "match"));
+	mk_str match = json_str(json_get(o, "match")), flood = json_str(json_get(o, "flood"));
 
 	get_bool(o, "refuse", &f->refuse);
 	get_bool(o, "http1", &f->http1);
@@ -135,6 +139,10 @@ static void set_faults(struct exchange *ex, const struct json *o)
 	}
 	if (json_get(o, "match") != NULL) {
 		snprintf(f->match, sizeof(f->match), "%.*s", STR_ARG(match));
+	}
+	if (json_get(o, "flood") != NULL && flood_is_known(flood)) {
+		snprintf(f->flood, sizeof(f->flood), "%.*s", STR_ARG(flood));
+		cluster_kick(c);
 	}
 	show_faults(ex);
 }

@@ -369,6 +369,9 @@ static bool next_frame(struct exchange *ex)
 	if (ex->flood > 0) {
 		return flood_next(ex);
 	}
+	if (flood_lines(ex)) {
+		return true;
+	}
 	return ks_watch_next(c->store, ex->resp.watch, clock_wall_ms(), &ex->frame_a, &ex->frame) &&
 	       ex->frame.n != 0;
 }

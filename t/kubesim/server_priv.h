@@ -45,6 +45,7 @@ struct faults {
 	bool http1;       /* new connections get nothing newer than HTTP/1.1 */
 	bool drop_resets; /* drop_reply resets the stream instead of closing the connection */
 	size_t data_max;  /* most bytes in one DATA frame or chunk; the size is drawn */
+	char flood[16];   /* what brings nothing and is sent without end, or "" */
 	char match[256];  /* only requests whose "<METHOD> <target>" contains it; "" = all */
 };
 
@@ -70,6 +71,7 @@ struct cluster {
 	bool changed;       /* watches may have frames */
 	int64_t restart_ms; /* how long the restart asked for takes */
 	uint64_t bytes_out, n_connections;
+	uint64_t bytes_flooded;
 	struct load *load;          /* Jobs that the control path asked for, or NULL */
 	struct wire_count **counts; /* in order of first use */
 	size_t n_counts;
@@ -200,6 +202,13 @@ void roll_free(struct roll *r); /* NULL is fine */
 void flood_begin(struct cluster *c, uint64_t n);
 /* The next of them in the exchange's frame arena; false: none. */
 bool flood_next(struct exchange *ex);
+
+/* --- server_flood.c --------------------------------------------------------------------------- */
+bool flood_is_known(mk_str name); /* "": none */
+/* As much of the cluster's fault as the connection takes, if something is watched on it. */
+void flood_conn(struct conn *c);
+/* The next frame of a watch when the fault is one of lines. */
+bool flood_lines(struct exchange *ex);
 
 /* --- server_counts.c -------------------------------------------------------------------------- */
 void counts_add(struct exchange *ex);
