@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A worker floods the manager with what brings nothing, over HTTP/2 and HTTP/1.1: its link rests and
-# says why, the manager has as little to do as before, and jobs go on elsewhere.
+# says why, the manager has as little to do as before, and jobs go on elsewhere. A status that grows
+# stays there, but for the end.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -72,6 +73,31 @@ for kind in newlines pings settings updates data unknown; do
 	[ "${FLEET_TRANSPORT:-auto}" = auto ] || [ $kind = newlines ] || continue
 	floods $kind "$words"
 done
+
+# A worker that lets the status of a job grow without end: 360 KiB, changed again and again.
+submit mgr grows 6000 "$OURS" >/dev/null
+is_placed() {
+	at=$(place_of grows) && [ -n "$at" ] && api "$at" GET $HERE/grows | jq -e '.status.active == 1'
+}
+wait_for 20 is_placed
+ok $? "a job runs"
+head -c 30000 /dev/zero | tr '\0' m >"$dir/m"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	jq -nc --rawfile m "$dir/m" --arg i $i '{status: {conditions: [range(12) | {type: "Odd\(.)", status: "True", reason: "R",
+		message: ($i + $m), lastTransitionTime: "2026-01-01T00:00:00Z"}]}}' >"$dir/grown.json"
+	api "$at" PATCH $HERE/grows/status "@$dir/grown.json" >/dev/null
+done
+says_it_grew() {
+	workload_of mgr grows | jq -e '.status.admissionChecks[0].message | contains("cannot be copied: it is larger than 256 KiB")'
+}
+wait_for 20 says_it_grew
+ok $? "its status is too large: the check says so"
+[ "$(api mgr GET $HERE/grows | wc -c)" -lt 20000 ]
+ok $? "and the manager has none of it"
+wait_for 40 complete grows
+ok $? "its end comes home"
+[ "$(api mgr GET $HERE/grows | wc -c)" -lt 30000 ]
+ok $? "without the rest"
 
 # The same with a proxy before w1 that speaks HTTP/1.1 only.
 api w1 POST /kubesim/faults '{"http1":true}' >/dev/null

@@ -77,14 +77,16 @@ static void copy_too_big(void)
 	w_free(w);
 }
 
-/* "x" in the spec becomes 200 objects, one in the other. */
-static void deepen(struct world *w, struct object *o)
+/* "x" in the spec becomes 200 objects, one in the other; and 'patch' is applied. */
+static void deepen(struct world *w, struct object *o, const char *patch)
 {
-	struct json *v = NULL, *inner;
+	struct json *v = NULL, *p = NULL, *inner;
 	struct arena a;
 
 	arena_init(&a, 0);
 	json_parse(&a, str_of(o->text), &v, NULL);
+	json_parse(&a, str_of(patch), &p, NULL);
+	v = json_merge(&a, v, p);
 	inner = json_get(v, "spec");
 	for (int i = 0; i < 200; i++) {
 		struct json *next = json_new_obj(&a);
@@ -107,7 +109,7 @@ static void too_deep(void)
 	w_settle(w);
 	w_take(w);
 	w->full = true;
-	deepen(w, w_find(w, 0, JOB, "ns", "j"));
+	deepen(w, w_find(w, 0, JOB, "ns", "j"), "{}");
 	a_job(w, "k");
 	w_later(w, 60000);
 	log = w_take(w);
@@ -131,7 +133,7 @@ static void copy_too_deep(void)
 	const char *log;
 
 	w->full = true;
-	deepen(w, w_find(w, 2, JOB, "ns", "j"));
+	deepen(w, w_find(w, 2, JOB, "ns", "j"), "{}");
 	w_later(w, 60000);
 	log = w_take(w);
 	is_int(said(log), 1, "copy too deep: an Event tells");
@@ -162,6 +164,23 @@ static void say_status(struct world *w, int active, const char *type, size_t n)
 	free(text);
 }
 
+/* The copy on w2 has ended, with a status that cannot be copied as it is. */
+static void ends_at_home(struct world *w, struct object *wl, struct object *job, const char *what)
+{
+	printf("# %s\n", what);
+	w_later(w, 2000);
+	is_str(w_str(w, job, "/status/conditions/0/type"), "Complete",
+	       "an end that cannot be copied as it is comes home");
+	is_str(w_str(w, job, "/status/succeeded"), "7", "with its counts");
+	ok(strlen(w_str(w, job, "/status")) < 4096, "... without the rest");
+	w_patch(w, clone_of(w, 2, "wl-j"),
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Succeeded\",\"message\":\"done\"}]}}");
+	w_later(w, 60000);
+	ok(is_finished(w, wl), "its Workload is Finished");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "and the copy goes");
+}
+
 /* A worker's status that would fill the manager's etcd. */
 static void status_too_large(void)
 {
@@ -183,10 +202,17 @@ static void status_too_large(void)
 	ok(strstr(log, "it is larger than 256 KiB (multiKueue.jobStatusSize)") != NULL,
 	   "with the limit");
 	is_str(w_str(w, job, "/status/active"), "1", "the last status below it stays");
+	is_str(check_message(w, wl),
+	       "The workload was admitted on \"w2\"; the status of its copy on worker cluster "
+	       "\"w2\" cannot be copied: it is larger than 256 KiB (multiKueue.jobStatusSize)",
+	       "the check says so, too");
 	w->full = false;
 	say_status(w, 3, "Odd", 10);
 	w_later(w, 2000);
 	is_str(w_str(w, job, "/status/active"), "3", "the next one below it is copied");
+	w_later(w, 10 * 60000);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "and the check says no more");
 	w_take(w);
 	for (int i = 0; i < 60; i++) {
 		say_status(w, 4 + i, "Odd", BELOW);
@@ -195,16 +221,58 @@ static void status_too_large(void)
 	n = (unsigned)w_times(w_take(w), "merge 0 Job j job_status");
 	printf("# %u of 60 large ones are written\n", n);
 	ok(n >= 5 && n <= 10, "large ones are written less often");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"succeeded\":7}}");
 	say_status(w, 0, "Complete", ABOVE);
-	w_patch(w, clone_of(w, 2, "wl-j"),
-		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
-		"\"reason\":\"Succeeded\",\"message\":\"done\"}]}}");
-	w_later(w, 60000);
-	is_str(w_str(w, job, "/status/conditions/1/type"), "Complete",
-	       "an end over the limit comes home in few words");
-	ok(strlen(w_str(w, job, "/status")) < BELOW + 4096, "... without the others");
-	ok(is_finished(w, wl), "its Workload is Finished");
-	ok(!w_find(w, 2, JOB, "ns", "j"), "and the copy goes");
+	ends_at_home(w, wl, job, "over the limit");
+	w_free(w);
+}
+
+/* The same of copies of which no text is kept. */
+static void large_end(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_settle(w);
+	swell(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 5000);
+	ok(strstr(check_message(w, wl), "\"w2\" cannot be copied: it is larger than 4 MiB"),
+	   "over 4 MiB: the check says so");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"succeeded\":7}}");
+	say_status(w, 0, "Complete", 10);
+	ends_at_home(w, wl, job, "over 4 MiB");
+	w_free(w);
+}
+
+static void deep_end(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_settle(w);
+	deepen(w, w_find(w, 2, JOB, "ns", "j"),
+	       "{\"status\":{\"succeeded\":7,\"conditions\":[{\"type\":\"Complete\",\"status\":"
+	       "\"True\"}]}}");
+	ends_at_home(w, wl, job, "too deep");
+	w_free(w);
+}
+
+/* A worker that changes an end again and again. */
+static void restless_end(void)
+{
+	struct world *w = w_new(2);
+
+	running_job(w);
+	w_settle(w);
+	say_status(w, 0, "Complete", 10);
+	w_later(w, 2000);
+	w_take(w);
+	for (int i = 0; i < 100; i++) {
+		say_status(w, i, "Complete", 10);
+		w_later(w, 100);
+	}
+	is_int(w_times(w_take(w), "merge 0 Job j job_status"), 10,
+	       "an end that is changed is written once a second");
 	w_free(w);
 }
 
@@ -215,5 +283,8 @@ int main(void)
 	too_deep();
 	copy_too_deep();
 	status_too_large();
+	large_end();
+	deep_end();
+	restless_end();
 	return done_testing();
 }

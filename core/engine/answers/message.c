@@ -11,6 +11,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/unfit.h"
 #include "core/engine/rules/unplaceable.h"
 #include "core/engine/rules/verdict.h"
 
@@ -302,6 +303,7 @@ void message_won(struct pass *p, const struct clone *k)
 		return;
 	}
 	late = refusal_on(p, k, true);
+	late = late.n > 0 ? late : unfit_words(p, twin_record(p, k));
 	if (late.n > 0) {
 		sum = arena_printf(a, "%.*s; %.*s", STR_ARG(verdict_admitted_on(a, k)),
 				   STR_ARG(late));

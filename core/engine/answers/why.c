@@ -14,6 +14,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/unfit.h"
 #include "core/engine/rules/won.h"
 
 #define NAME_OF(id, text) [id] = text,
@@ -390,6 +391,7 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	}
 	refused = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) ? refusal_on(p, k, won)
 									: STR("");
+	refused = refused.n == 0 && won ? unfit_words(p, twin_record(p, k)) : refused;
 	if (refused.n > 0) {
 		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(refused));
 	}

@@ -129,8 +129,8 @@ static bool end_is_home(struct pass *p, struct record *remote, const struct fact
 	bool smallest, was, done;
 
 	if (!f) {
-		return job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME ||
-		       (p->status_too_large && job_ended_status(p, words) == SYNC_SAME);
+		done = job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
+		return p->status_unfit && words ? job_ended_status(p, words) == SYNC_SAME : done;
 	}
 	if (facts_is(p->job->facts, F_ENDED)) {
 		return true; /* the end was taken, the rest of the status is not */

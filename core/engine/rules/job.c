@@ -13,7 +13,9 @@
 #include "core/engine/rules/scale.h"
 #include "core/engine/rules/submitted.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/unfit.h"
 #include "core/engine/rules/wall.h"
+#include "core/engine/store/reduce.h"
 
 enum {
 	FORWARD_AT_ONCE = 3,    /* patches that did not stay; from then on they rest, */
@@ -117,7 +119,8 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 	bool idle = facts_is(remote->facts, F_SUSPENDED) && !facts_is(p->job->facts, F_ACTIVE);
 
 	if (terminal || facts_is(remote->facts, F_ENDED)) {
-		return p->e->now;
+		/* At once, but no worker may change an end without end. */
+		return facts_is(p->job->facts, F_ENDED) ? next : p->e->now;
 	}
 	if ((verdict & MK_DEFER) || idle) {
 		/*
@@ -129,39 +132,6 @@ static int64_t due_at(struct pass *p, const struct record *remote, int verdict, 
 		return pace->quiet_at > next ? pace->quiet_at : next;
 	}
 	return next;
-}
-
-/* About the bytes of its text. */
-static size_t bytes_of(const struct json *v)
-{
-	enum { PER_VALUE = 6 }; /* quotes, colon, comma; or a number */
-	struct json_iter it = json_iter(v);
-	size_t n = PER_VALUE + json_str(v).n;
-
-	while (json_next(&it)) {
-		n += it.key.n + bytes_of(it.val);
-	}
-	return n;
-}
-
-/*
- * A worker's status has a limit: it would fill the manager's etcd. The last one that was not too
- * large stays, and an Event says so.
- */
-static bool is_too_large(struct pass *p, const struct record *remote, size_t n)
-{
-	size_t most = p->e->o.job_status_size;
-
-	p->status_too_large = most > 0 && n > most;
-	if (p->status_too_large) {
-		fault_tell(
-			p, ERR_OK, NULL, MK_E_INPUT,
-			arena_printf(&p->e->scratch,
-				     "the status of its copy on worker cluster \"%s\" cannot be "
-				     "copied: it is larger than %zu KiB (multiKueue.jobStatusSize)",
-				     cluster_get(p->e, remote->table->cluster)->name, most / 1024));
-	}
-	return p->status_too_large;
 }
 
 /* 'n': bytes of the status that the job has afterwards. */
@@ -196,22 +166,66 @@ static struct json *status_diff(struct pass *p, const struct plug_view *v,
 	return diff;
 }
 
+/* The status as the adapter wants it, in 'res'. SYNC_SAME: it is there. */
+static enum sync draw_status(struct pass *p, const struct plug_view *v, struct plug_result *res)
+{
+	struct json *draft =
+		plug_status_draft(adapter_of(p), v->local, v->remote, p->e->out->arena);
+
+	if (!draft) {
+		say_no_memory(p->e);
+		return SYNC_WAIT;
+	}
+	return call(p, plug_status, v, draft, res) ? SYNC_SAME : SYNC_FAULT;
+}
+
+/* The status does not fit. How the job ended is written with what is short, and no more. */
+static enum sync write_end(struct pass *p, struct record *remote, const struct plug_view *v,
+			   enum rule rule)
+{
+	struct plug_result res = {0};
+	struct plug_view cut = *v;
+	struct json *diff;
+	enum sync done;
+
+	if (!facts_is(remote->facts, F_ENDED) || facts_is(p->job->facts, F_ENDED)) {
+		return facts_is(remote->facts, F_ENDED) ? SYNC_SAME : SYNC_WAIT;
+	}
+	cut.remote = reduce_object(p->e->out->arena, v->remote);
+	if (!cut.remote) {
+		say_no_memory(p->e);
+		return SYNC_WAIT;
+	}
+	done = draw_status(p, &cut, &res);
+	diff = done == SYNC_SAME ? status_diff(p, v, &res) : NULL;
+	if (!diff) {
+		return p->e->no_memory ? SYNC_WAIT : done;
+	}
+	if (!unfit_size(p, remote, reduce_bytes(res.draft)) && pass_ready(p, p->job)) {
+		send_status(p, diff, reduce_bytes(res.draft), rule);
+	}
+	return SYNC_WAIT;
+}
+
 static enum sync write_status(struct pass *p, struct record *remote, const struct plug_view *v,
 			      const struct plug_result *res, enum rule rule, bool terminal)
 {
 	struct json *diff = status_diff(p, v, res);
 	size_t n;
 
-	p->status_too_large = false;
 	if (!diff) {
 		p->pace->quiet_at = INT64_MAX;
+		unfit_ends(p);
 		return p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
 	}
-	n = bytes_of(res->draft);
-	if (!is_too_large(p, remote, n) &&
-	    pass_is_due(p, due_at(p, remote, res->verdict, terminal)) && pass_ready(p, p->job)) {
+	n = reduce_bytes(res->draft);
+	if (unfit_size(p, remote, n)) {
+		return write_end(p, remote, v, rule);
+	}
+	if (pass_is_due(p, due_at(p, remote, res->verdict, terminal)) && pass_ready(p, p->job)) {
 		send_status(p, diff, n, rule);
 	}
+	unfit_ends(p);
 	return SYNC_WAIT;
 }
 
@@ -227,23 +241,12 @@ static bool is_gone(struct pass *p, bool terminal)
 }
 
 /*
- * The copy's status cannot be read. An Event says so, or the job would seem to run for ever; a
- * change of the copy brings the next pass.
+ * The copy's status cannot be read, but for an end that is kept. An Event says so, or the job would
+ * seem to run for ever; a change of the copy brings the next pass.
  */
 static bool is_unusable(struct pass *p, const struct record *remote)
 {
-	const struct facts *f = remote->present ? remote->facts : NULL;
-
-	if (!facts_is(f, F_UNUSABLE)) {
-		return false;
-	}
-	fault_tell(p, ERR_OK, NULL, MK_E_INPUT,
-		   arena_printf(
-			   &p->e->scratch,
-			   "the status of its copy on worker cluster \"%s\" cannot be copied: %.*s",
-			   cluster_get(p->e, remote->table->cluster)->name,
-			   STR_ARG(f->s[S_REASON])));
-	return true;
+	return unfit_text(p, remote) && !(remote->kept && facts_is(remote->facts, F_ENDED));
 }
 
 /* Both say when they began or ended, and not the same. */
@@ -270,14 +273,13 @@ bool job_ended_elsewhere(struct pass *p, const struct record *remote)
 
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
 {
-	struct arena *a = p->e->out->arena;
 	uint32_t flags = adapter_of(p)->d->flags;
 	struct plug_result res = {0};
 	struct plug_view v;
 	const struct json *status;
-	struct json *draft;
 	enum sync done;
 
+	p->status_unfit = false;
 	if (flags & MK_STATUS_NONE) {
 		return SYNC_SAME;
 	}
@@ -297,6 +299,9 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if (is_unusable(p, remote) || !members_may_look(p)) {
 		return SYNC_WAIT;
 	}
+	if (p->status_unfit && facts_is(p->job->facts, F_ENDED)) {
+		return SYNC_SAME; /* the end was taken, the rest cannot be */
+	}
 	if (!make_view(p, remote, &v)) {
 		if (!v.remote && !p->e->no_memory) {
 			(void)pass_text(p, remote);
@@ -307,13 +312,9 @@ enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool
 	if ((flags & MK_STATUS_IF_PRESENT) && json_type(status) != JSON_OBJ) {
 		return SYNC_SAME;
 	}
-	draft = plug_status_draft(adapter_of(p), v.local, v.remote, a);
-	if (!draft) {
-		say_no_memory(p->e);
-		return SYNC_WAIT;
-	}
-	if (!call(p, plug_status, &v, draft, &res)) {
-		return SYNC_FAULT;
+	done = draw_status(p, &v, &res);
+	if (done != SYNC_SAME) {
+		return done;
 	}
 	if (res.verdict & MK_DEFER) {
 		pass_again(p, p->e->now + DEFER_MS);
@@ -346,7 +347,7 @@ static enum sync say_without_copy(struct pass *p, const struct plug_finish *how,
 	}
 	diff = status_diff(p, &v, &res);
 	if (diff && pass_ready(p, p->job)) {
-		send_status(p, diff, bytes_of(res.draft), rule);
+		send_status(p, diff, reduce_bytes(res.draft), rule);
 	}
 	return diff || p->e->no_memory ? SYNC_WAIT : SYNC_SAME;
 }
@@ -491,8 +492,8 @@ void job_forward(struct pass *p, struct clone *k, struct record *remote)
 
 	if ((!d->remote && !forward && !scale_applies(p)) || !p->job ||
 	    !facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
-	    facts_is(remote->facts, F_TERMINATING) || clone_is(k, F_FINISHED) ||
-	    !make_view(p, remote, &v)) {
+	    facts_is(remote->facts, F_TERMINATING) || facts_is(remote->facts, F_UNUSABLE) ||
+	    clone_is(k, F_FINISHED) || !make_view(p, remote, &v)) {
 		return;
 	}
 	draft = wanted_copy(p, &v);

@@ -56,7 +56,7 @@ struct pass {
 	size_t check;           /* ... index in f->checks */
 	enum check_state state; /* ... CHECK_OTHER without one */
 	enum authority authority;
-	bool status_too_large;       /* what the last job_status() would have written */
+	bool status_unfit;           /* what the last job_status() would have written: unfit.h */
 	const struct record *config; /* NULL: none */
 	struct roster roster;        /* its clusters */
 	uint16_t kind;               /* of the job; 0: no adapter */

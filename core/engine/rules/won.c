@@ -263,7 +263,7 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 			wc->rested = false;
 		}
 		if (job_status(p, remote, R_JOB_STATUS, false) == SYNC_SAME &&
-		    !scale_tell(p, k, remote)) {
+		    !facts_is(remote->facts, F_UNUSABLE) && !scale_tell(p, k, remote)) {
 			job_forward(p, k, remote);
 		}
 		break;

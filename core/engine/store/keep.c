@@ -3,6 +3,7 @@
 #include "core/engine/store/keep.h"
 
 #include "core/engine/store/kept.h"
+#include "core/engine/store/reduce.h"
 
 enum { TEXT_MAX = 4 * 1024 * 1024 };
 
@@ -153,6 +154,23 @@ static mk_str cut_out(struct engine *e, const struct event *ev, bool status_only
 	return (mk_str){text, before + after};
 }
 
+/* How a copy ended that is unusable: it is what its job waits for. False: out of memory. */
+static bool keep_end(struct engine *e, const struct record *r, const struct facts *f,
+		     const struct json *obj, struct kept **ret)
+{
+	struct models *models;
+	struct json *cut;
+
+	if (r->table->cluster == CLUSTER_MANAGER || r->table->kind < KIND_FIRST_JOB || !obj ||
+	    !facts_is(f, F_ENDED)) {
+		return true;
+	}
+	models = store_models(&e->store, r->table);
+	cut = reduce_object(&e->scratch, obj);
+	*ret = cut && models ? kept_new(models, json_write(&e->scratch, cut), &e->scratch) : NULL;
+	return *ret;
+}
+
 bool keep_text(struct engine *e, const struct record *r, struct facts *f, const struct event *ev,
 	       struct kept **ret)
 {
@@ -172,12 +190,12 @@ bool keep_text(struct engine *e, const struct record *r, struct facts *f, const 
 	}
 	if (kept && is_cut(kept, status_only)) {
 		say_unusable(t, f, STR("it is nested more than 120 levels deep"));
-		return true;
+		return keep_end(e, r, f, ev->obj, ret);
 	}
 	text = ev->raw.p ? cut_out(e, ev, status_only) : json_write(&e->scratch, kept);
 	if (text.n > TEXT_MAX) {
 		say_unusable(t, f, STR("it is larger than 4 MiB"));
-		return true;
+		return keep_end(e, r, f, ev->obj, ret);
 	}
 	models = store_models(&e->store, t);
 	*ret = text.p && models ? kept_new(models, text, &e->scratch) : NULL;

@@ -31,6 +31,7 @@ struct pace {
 	int64_t finish_at;  /* the clone is Finished, wait for the last status until */
 	uint32_t finish_of; /* hash of that copy's uid: each round has another copy */
 	bool finish_asked;  /* a get for it was sent */
+	uint32_t unfit_of;  /* hash of the uid of the copy whose status is too large; 0 none */
 };
 
 static inline struct pace pace_new(void)
