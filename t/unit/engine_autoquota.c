@@ -131,9 +131,16 @@ static void sums(void)
 	is_str(quota(w, q), "5500m 16Gi", "a worker's queue changes: not at once");
 	w_advance(w, 1000);
 	is_str(quota(w, q), "9 16Gi", "... a second later, all its flavors");
+	w_patch(w, cq2,
+		"{\"spec\":{\"resourceGroups\":[{\"flavors\":[{\"name\":\"a\",\"resources\":[{"
+		"\"name\":\"cpu\",\"nominalQuota\":3},{\"name\":\"memory\",\"nominalQuota\":"
+		"\"8Gi\"}]}]}]}}");
+	w_restart(w);
+	w_settle(w);
+	is_str(quota(w, q), "7 16Gi", "changed while no process ran: at once, from complete lists");
 	w_del(w, w_find(w, 1, KIND_LOCAL_QUEUE, "ns", "q"));
 	w_later(w, 1000);
-	is_str(quota(w, q), "5 8Gi", "a worker's LocalQueue goes: its queue counts no more");
+	is_str(quota(w, q), "3 8Gi", "a worker's LocalQueue goes: its queue counts no more");
 	w_del(w, w_find(w, 0, KIND_LOCAL_QUEUE, "ns", "q2"));
 	w_del(w, w_find(w, 0, KIND_LOCAL_QUEUE, "ns", "q"));
 	w_later(w, 1000);

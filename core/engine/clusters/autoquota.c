@@ -443,6 +443,13 @@ void autoquota_later(struct engine *e)
 	}
 }
 
+void autoquota_soon(struct engine *e)
+{
+	if (e->o.gates.quota_automation) {
+		queue_add(&e->queue, &e->quota_item);
+	}
+}
+
 static bool same_quotas(const struct facts *x, const struct facts *y)
 {
 	if (x->n_quotas != y->n_quotas ||

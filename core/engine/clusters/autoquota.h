@@ -31,7 +31,9 @@ void autoquota_saw(struct engine *e, const struct table *t, const struct facts *
 int64_t autoquota_blind_since(const struct engine *e, const struct cluster *c);
 /* Were they seen by this process, so that what was seen last counts? */
 bool autoquota_was_seen(const struct cluster *c);
-/* Queues the pass in a second; only with the gate. */
+/* Queues the pass in a second: an object changed, and others may follow; only with the gate. */
 void autoquota_later(struct engine *e);
+/* Queues it at once: a list is complete. A process that never lives for a second gets there, too. */
+void autoquota_soon(struct engine *e);
 
 #endif

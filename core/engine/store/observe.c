@@ -388,7 +388,7 @@ static void known_again(struct engine *e, struct table *t)
 {
 	struct cluster *c = cluster_get(e, t->cluster);
 
-	autoquota_later(e);
+	autoquota_soon(e);
 	if (!is_for_passes(t)) {
 		return;
 	}
