@@ -146,7 +146,7 @@ clean "clean again"
 
 # --- queues and priorities of the workers ---------------------------------------------------------
 LOCAL=$KUEUE/namespaces/default/localqueues/user-queue
-QUEUE=$KUEUE/clusterqueues/cluster-queue
+QUEUE=$KUEUE/clusterqueues/worker-queue
 class() { # CLUSTER NAME VALUE
 	make "$1" $KUEUE/workloadpriorityclasses '{'"$HEAD"',"kind":"WorkloadPriorityClass","metadata":{"name":"'"$2"'"},"value":'"$3"'}'
 }
@@ -177,9 +177,9 @@ policy() { # CLUSTER JSON
 	api "$1" POST /kubesim/policy "$2" >/dev/null
 }
 is "$(grep -c 'silver\|system-\|Class.* w3 .*fast' "$dir/found")" 0 "... and what is alike is not told"
-finds WorkerQueueMissing w1 LocalQueue/default/user-queue "create ClusterQueue cluster-queue"
+finds WorkerQueueMissing w1 LocalQueue/default/user-queue "create ClusterQueue worker-queue"
 finds LocalQueueStopped w2 LocalQueue/default/user-queue "spec.stopPolicy is Hold"
-finds WorkerQueueStopped w3 ClusterQueue/cluster-queue "spec.stopPolicy is HoldAndDrain"
+finds WorkerQueueStopped w3 ClusterQueue/worker-queue "spec.stopPolicy is HoldAndDrain"
 HIDDEN='{"match":"GET '$PRIORITIES'","status":403,"message":"no"}'
 policy w1 '{"rules":['"$HIDDEN"',{"match":"pods?dryRun","status":403,"message":"pods \"x\" is forbidden: no PriorityClass with name fast was found"}]}'
 policy w2 '{"rules":['"$HIDDEN"',{"match":"pods?dryRun","merge":{"spec":{"priority":12}}}]}'
@@ -203,13 +203,13 @@ inactive() {
 }
 wait_for 60 inactive
 finds LocalQueueMissing w1 LocalQueue/default/user-queue "create LocalQueue user-queue in namespace default"
-finds WorkerQueueLoops w3 ClusterQueue/cluster-queue "the check again of MultiKueue"
-finds WorkerQueueInactive w2 ClusterQueue/cluster-queue "condition Active is False"
+finds WorkerQueueLoops w3 ClusterQueue/worker-queue "the check again of MultiKueue"
+finds WorkerQueueInactive w2 ClusterQueue/worker-queue "condition Active is False"
 api w2 PATCH $QUEUE '{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"default-flavor",
 	"resources":[{"name":"cpu","nominalQuota":"1"}]}]}]}}' >/dev/null
 api w3 PATCH $QUEUE '{"spec":{"admissionChecksStrategy":null}}' >/dev/null
 make w1 $KUEUE/clusterqueues "$(api w3 GET $QUEUE | jq -c '{apiVersion, kind, metadata: {name: .metadata.name}, spec}')"
-local_queue w1 default user-queue cluster-queue
+local_queue w1 default user-queue worker-queue
 wait_for 60 is_clean
 clean "clean again"
 
@@ -261,10 +261,10 @@ policy w3 '{"rules":[{"match":"GET /apis","status":200,"body":{"kind":"APIGroupL
 look --only kueue
 finds KueueTooOld w3 MultiKueueCluster/w3 "serves v1alpha1, v1beta1 .*0.18 or newer"
 is "$(grep -c KueueMissing "$dir/found")" 0 "... which is there"
-policy w3 '{"rules":[{"match":"GET /apis/kueue.x-k8s.io/v1beta2/clusterqueues","status":200,"body":{"items":[{"metadata":{"name":"cluster-queue"},
+policy w3 '{"rules":[{"match":"GET /apis/kueue.x-k8s.io/v1beta2/clusterqueues","status":200,"body":{"items":[{"metadata":{"name":"worker-queue"},
 	"spec":{"resourceGroups":[]},"status":{}}]}}]}'
 look --only kueue
-finds KueueIdle w3 ClusterQueue/cluster-queue "no controller of Kueue .*get deployments,pods"
+finds KueueIdle w3 ClusterQueue/worker-queue "no controller of Kueue .*get deployments,pods"
 policy w1 '{}'
 policy w2 '{}'
 policy w3 '{}'

@@ -97,13 +97,13 @@ ok $? "in a log that tells levels"
 
 # w1 has a check of its own, which says no; the others have no room until then.
 for c in w2 w3; do
-	api $c PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"stopPolicy":"Hold"}}' >/dev/null
+	api $c PATCH $KUEUE/clusterqueues/worker-queue '{"spec":{"stopPolicy":"Hold"}}' >/dev/null
 done
 api w1 POST $KUEUE/admissionchecks '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"AdmissionCheck","metadata":{"name":"prov"},
 	"spec":{"controllerName":"example.com/prov"}}' >/dev/null
 api w1 PATCH $KUEUE/admissionchecks/prov/status '{"status":{"conditions":[{"type":"Active","status":"True","reason":"Active",
 	"message":"","lastTransitionTime":"2027-01-15T08:00:00Z"}]}}' >/dev/null
-api w1 PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"admissionChecksStrategy":{"admissionChecks":[{"name":"prov"}]}}}' >/dev/null
+api w1 PATCH $KUEUE/clusterqueues/worker-queue '{"spec":{"admissionChecksStrategy":{"admissionChecks":[{"name":"prov"}]}}}' >/dev/null
 submit mgr refused 300 "$OURS" >/dev/null
 clone=
 reserved_there() {
@@ -122,7 +122,7 @@ evicted_there() {
 wait_for 20 evicted_there
 ok $? "w1's check says no: its clone is given up"
 for c in w2 w3; do
-	api $c PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"stopPolicy":"None"}}' >/dev/null
+	api $c PATCH $KUEUE/clusterqueues/worker-queue '{"spec":{"stopPolicy":"None"}}' >/dev/null
 done
 wait_for 30 has_condition mgr $HERE/refused Complete
 ok $? "another worker runs it"

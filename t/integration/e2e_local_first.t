@@ -30,11 +30,11 @@ submit mgr a 3600000 "$OURS" >/dev/null
 wait_for 30 placed_on a w1
 ok $? "while the first cluster has room it runs the Job"
 is "$(count w2 $WORKLOADS)" 0 "and the next one is not asked"
-hold w1 cluster-queue Hold
+hold w1 worker-queue Hold
 submit mgr b 3600000 "$OURS" >/dev/null
 wait_for 30 placed_on b w2
 ok $? "when it has none, the next one runs it after the round"
-hold w1 cluster-queue None
+hold w1 worker-queue None
 
 # --- two queues ---
 api mgr POST $KUEUE/clusterqueues '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ClusterQueue","metadata":{"name":"own-nodes"},

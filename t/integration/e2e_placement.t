@@ -20,7 +20,7 @@ ok $? "a fleet of four workers is up"
 
 # cpu CLUSTER AMOUNT: of its queue, all in one flavor
 cpu() {
-	api "$1" PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],
+	api "$1" PATCH $KUEUE/clusterqueues/worker-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],
 		"flavors":[{"name":"default-flavor","resources":[{"name":"cpu","nominalQuota":"'"$2"'"},
 		{"name":"memory","nominalQuota":"1Ti"}]}]}]}}' >/dev/null
 }
@@ -33,7 +33,7 @@ clones() {
 			(.path | endswith("/workloads")) and .status == 201 and ($c == "" or .cluster == $c)) | .cluster' | wc -l
 }
 active() { # CLUSTER: does its queue say that it is active, and nothing reserved?
-	api "$1" GET $KUEUE/clusterqueues/cluster-queue | jq -e '(.status.conditions | any(.type == "Active" and
+	api "$1" GET $KUEUE/clusterqueues/worker-queue | jq -e '(.status.conditions | any(.type == "Active" and
 		.status == "True")) and all(.status.flavorsReservation[].resources[]; .total == "0")'
 }
 cpu w1 40 && cpu w2 20 && cpu w3 10 && cpu w4 100 &&

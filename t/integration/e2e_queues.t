@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/integration/lib.sh
 need curl jq
 KUEUE=/apis/kueue.x-k8s.io/v1beta2
-QUEUE=$KUEUE/clusterqueues/cluster-queue
+QUEUES=$KUEUE/clusterqueues
 
 FLEET_MORE='  dispatcherName: multikueued.io/least-loaded
 featureGates: {MultiKueueManagerQuotaAutomation: true}
@@ -19,12 +19,12 @@ ok $? "a fleet is up"
 
 # cpu CLUSTER AMOUNT: of its queue, all in one flavor
 cpu() {
-	api "$1" PATCH $QUEUE '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
+	api "$1" PATCH "$QUEUES/$(queue_of "$1")" '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
 		"resources":[{"name":"cpu","nominalQuota":"'"$2"'"},{"name":"memory","nominalQuota":"1Ti"}]}]}]}}' >/dev/null
 }
 # used CLUSTER AMOUNT: does its queue say that so much cpu is reserved, and that it is active?
 used() {
-	api "$1" GET $QUEUE | jq -e --arg n "$2" '(.status.conditions | any(.type == "Active" and .status == "True")) and
+	api "$1" GET "$QUEUES/$(queue_of "$1")" | jq -e --arg n "$2" '(.status.conditions | any(.type == "Active" and .status == "True")) and
 		any(.status.flavorsReservation[].resources[]; .name == "cpu" and .total == $n)'
 }
 cpu w1 8 && cpu w2 4 && cpu w3 6
@@ -51,7 +51,7 @@ is "$(clones)" 2 "... which did not race either"
 
 # --- the manager's quota --------------------------------------------------------------------------
 automated() {
-	api mgr GET $QUEUE | jq -e --arg n "$1" '.spec.resourceGroups[0].flavors[0].resources[0].nominalQuota == $n and
+	api mgr GET "$QUEUES/$(queue_of mgr)" | jq -e --arg n "$1" '.spec.resourceGroups[0].flavors[0].resources[0].nominalQuota == $n and
 		any(.status.conditions[]; .type == "MultiKueueManagerQuotaAutomation" and .reason == "QuotaAutomated")'
 }
 api mgr PATCH $KUEUE/multikueueconfigs/"$(api mgr GET $KUEUE/multikueueconfigs | jq -r '.items[0].metadata.name')" \

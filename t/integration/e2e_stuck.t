@@ -14,10 +14,10 @@ fleet_kubesim --log "$dir/requests" && fleet_plugins
 ok $? "API servers are up"
 
 quota() { # CLUSTER CPUS: of the only ClusterQueue there
-	api "$1" GET /apis/kueue.x-k8s.io/v1beta2/clusterqueues/cluster-queue |
+	api "$1" GET /apis/kueue.x-k8s.io/v1beta2/clusterqueues/worker-queue |
 		jq --arg n "$2" '{spec: {resourceGroups: (.spec.resourceGroups |
 			map(.flavors[].resources |= map(if .name == "cpu" then .nominalQuota = $n else . end)))}}' >"$dir/quota"
-	api "$1" PATCH /apis/kueue.x-k8s.io/v1beta2/clusterqueues/cluster-queue @"$dir/quota" >/dev/null
+	api "$1" PATCH /apis/kueue.x-k8s.io/v1beta2/clusterqueues/worker-queue @"$dir/quota" >/dev/null
 }
 pods() { # N
 	printf '%s"parallelism":%s,"completions":%s,' "$OURS" "$1" "$1"

@@ -10,14 +10,14 @@ cd "$(dirname "$0")/../.." || exit 1
 . t/integration/lib.sh
 need curl jq
 KUEUE=/apis/kueue.x-k8s.io/v1beta2
-QUEUE=$KUEUE/clusterqueues/cluster-queue
+QUEUES=$KUEUE/clusterqueues
 
 quota() { # CLUSTER CPU
-	api "$1" PATCH $QUEUE '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
+	api "$1" PATCH "$QUEUES/$(queue_of "$1")" '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
 		"resources":[{"name":"cpu","nominalQuota":"'"$2"'"},{"name":"memory","nominalQuota":"1Ti"}]}]}]}}' >/dev/null
 }
 used() { # CLUSTER CPU: its queue says that so much is reserved
-	api "$1" GET $QUEUE | jq -e --arg n "$2" 'any(.status.flavorsReservation[].resources[]; .name == "cpu" and .total == $n)'
+	api "$1" GET "$QUEUES/$(queue_of "$1")" | jq -e --arg n "$2" 'any(.status.flavorsReservation[].resources[]; .name == "cpu" and .total == $n)'
 }
 placed() { [ "$(place_of "$1")" = "$2" ]; }
 

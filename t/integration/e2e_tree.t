@@ -46,7 +46,7 @@ queue w1 company "$NOTE/policy\":\"capacity\"" "$(total 4)"
 queue w1 team-a "$NOTE/parent\":\"company\",$NOTE/min-weight\":\"50\",$NOTE/max-weight\":\"75\""
 queue w1 team-b "$NOTE/parent\":\"company\",$NOTE/min-weight\":\"50\"" ',"preemption":{"reclaimWithinCohort":"Any"}'
 for c in mgr w2; do
-	local_queue $c team-a cluster-queue
+	local_queue $c team-a "$(queue_of $c)"
 done
 local_queue w1 team-a team-a
 local_queue w1 team-b team-b
@@ -101,7 +101,7 @@ top_of() { # CLUSTER NODE: "LEVEL USED GUARANTEED BORROWED MAX PENDING" of cpu
 is "$(top_of w1 company)" "1 4 4 0 4 2" "tree top: the root"
 is "$(top_of w1 team-b)" "2 2 2 0 4 0" "... and a leaf, which has its minimum back"
 says w1 "valid: 1 tree, 3 queues" "tree validate" validate
-says w2 "cluster-queue: ClusterQueue in no Cohort, no queue tree" "a cluster without a tree has its ClusterQueues" show
+says w2 "worker-queue: ClusterQueue in no Cohort, no queue tree" "a cluster without a tree has its ClusterQueues" show
 api w1 POST /kubesim/policy '{"rules":[{"match":"GET '$KUEUE'/workloads","status":403,
 	"message":"workloads.kueue.x-k8s.io is forbidden"}]}' >/dev/null
 tree w1 show >"$dir/said"
@@ -117,7 +117,7 @@ submit mgr ours 60000 "$OURS" team-a >/dev/null
 wait_for 30 placed ours w2
 ok $? "a job of team-a goes to the other worker while the tree is full on one"
 
-api w2 PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{
+api w2 PATCH $KUEUE/clusterqueues/worker-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{
 	"name":"default-flavor","resources":[{"name":"cpu","nominalQuota":"1"},{"name":"memory","nominalQuota":"1Ti"}]}]}]}}' >/dev/null
 submit mgr next 60000 "$OURS" team-a >/dev/null
 has_clone() { api w1 GET $WORKLOADS | jq -e 'any(.items[]; .metadata.name | startswith("job-next-"))'; }

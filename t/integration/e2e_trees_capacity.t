@@ -20,7 +20,7 @@ done
 
 # cpu CLUSTER AMOUNT: of the worker's queue
 cpu() {
-	api "$1" PATCH $KUEUE/clusterqueues/cluster-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"far",
+	api "$1" PATCH $KUEUE/clusterqueues/worker-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"far",
 		"resources":[{"name":"cpu","nominalQuota":"'"$2"'"}]}]}]}}' >/dev/null
 }
 # lq CLUSTER NAME QUEUE
@@ -69,7 +69,7 @@ wait_for 30 settled
 is "$(watched)" 0 "without such a tree the daemon does not look at the queues of workers"
 
 for queue in left right; do
-	for at in w1 w2 w3; do lq $at $queue cluster-queue; done
+	for at in w1 w2 w3; do lq $at $queue worker-queue; done
 	lq mgr $queue $queue
 done
 api mgr POST $TREES/clusterquotatrees "$(tree 12s 6s)" >/dev/null

@@ -30,7 +30,7 @@ rewrite w4 's|server: .*|server: https://api.worker.invalid:6443|'
 api mgr DELETE /api/v1/namespaces/kueue-system/secrets/w7-kubeconfig >/dev/null
 
 # w8 has four CPUs, and three of them are in use.
-edit w8 clusterqueues/cluster-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
+edit w8 clusterqueues/worker-queue '{"spec":{"resourceGroups":[{"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor",
 	"resources":[{"name":"cpu","nominalQuota":"4"},{"name":"memory","nominalQuota":"1Ti"}]}]}]}}'
 submit w8 home 3600000 '"parallelism":3,"completions":3,' >/dev/null
 at_home() {

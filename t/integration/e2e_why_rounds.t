@@ -29,7 +29,7 @@ queue() {
 		"coveredResources":["cpu","memory"],"flavors":[{"name":"default-flavor","resources":[{"name":"cpu","nominalQuota":"1000"},
 		{"name":"memory","nominalQuota":"1Ti"}]}]}]}}'
 	for queue_at in mgr w1 w2 w3; do
-		queue_to=cluster-queue
+		queue_to=worker-queue
 		[ $queue_at != mgr ] || queue_to=$1
 		make $queue_at $KUEUE/namespaces/default/localqueues '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{
 			"name":"'"$1"'","namespace":"default"},"spec":{"clusterQueue":"'$queue_to'"}}'

@@ -22,7 +22,7 @@ done
 # The first group.
 api w1 DELETE /api/v1/namespaces/default >/dev/null
 api w2 DELETE $KUEUE/namespaces/default/localqueues/user-queue >/dev/null
-edit w3 clusterqueues/cluster-queue '{"spec":{"stopPolicy":"Hold"}}'
+edit w3 clusterqueues/worker-queue '{"spec":{"stopPolicy":"Hold"}}'
 policy w4 '{"match":"POST '$KUEUE'/namespaces/default/workloads","status":500,
 	"message":"Internal error occurred: failed calling webhook \"mworkload.kb.io\": connection refused"}'
 policy w5 '{"match":"GET /apis/ex.io/v1/foos","status":403,"message":"foos.ex.io is forbidden: User \"m\" cannot list resource \"foos\""}'
@@ -64,7 +64,7 @@ expect <<'END'
 	preemption gate | b | w12 | WaitsAtGate | waits at its preemption gate until its turn comes; w11 may preempt first | wait: one worker after the other may preempt | =
 	missing namespace | a | w1 | Resting | refused the Workload: namespaces "default" not found | create this namespace on the worker | =
 	missing LocalQueue | a | w2 | WaitsForQuota | LocalQueue user-queue doesn't exist | create this LocalQueue in the job's namespace on the worker | =
-	queue held | a | w3 | WaitsForQuota | ClusterQueue cluster-queue is inactive | see the conditions of this ClusterQueue on the worker | =
+	queue held | a | w3 | WaitsForQuota | ClusterQueue worker-queue is inactive | see the conditions of this ClusterQueue on the worker | =
 	Kueue down | a | w4 | Resting | failed calling webhook "mworkload.kb.io" | see whether Kueue runs on the worker | =
 	right missing | a | w5 | KindRefused | gives us no right to ex.io/v1, Kind=Foo | multikueued --print-worker-rbac | =
 	kind not served | a | w6 | KindNotServed | does not serve ex.io/v1, Kind=Foo | install this kind of job and its controller | =

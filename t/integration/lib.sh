@@ -84,6 +84,11 @@ workload_of() {
 	api "$1" GET $WORKLOADS | jq --arg j "$2" 'first(.items[] | select(.metadata.ownerReferences[0].name == $j))'
 }
 
+# The ClusterQueue behind the user-queue of a cluster.
+queue_of() {
+	[ "$1" = mgr ] && echo cluster-queue || echo worker-queue
+}
+
 # The cluster that a Job of the manager's was placed on; empty: none yet.
 place_of() {
 	workload_of mgr "$1" | jq -r '.status.clusterName // ""'

@@ -77,6 +77,14 @@ mk_str server_group_name(struct arena *a, const char *name, size_t group)
 	return group == 0 ? arena_dup(a, str_of(name)) : arena_printf(a, "%s-%zu", name, group);
 }
 
+/* Queues of managers and workers have different names, as queues of different administrators do. */
+static const char *queue_name(const struct cluster *c, struct arena *a, size_t group)
+{
+	return server_group_name(a, c->role == KS_MANAGER ? "cluster-queue" : "worker-queue",
+				 group)
+		.p;
+}
+
 static mk_str cluster_queue(const struct cluster *c, struct arena *a, size_t group)
 {
 	const char *quota = c->server->o->quota;
@@ -107,7 +115,7 @@ static mk_str cluster_queue(const struct cluster *c, struct arena *a, size_t gro
 				 "\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{"
 				 "\"coveredResources\":[%.*s],\"flavors\":[{\"name\":"
 				 "\"default-flavor\",\"resources\":[%.*s]}]}]%.*s}}",
-			    server_group_name(a, "cluster-queue", group).p, STR_ARG(covered),
+			    queue_name(c, a, group), STR_ARG(covered),
 			    STR_ARG(amounts), STR_ARG(check));
 }
 
@@ -125,7 +133,7 @@ static enum mk_code setup_queues(struct cluster *c, struct arena *a, size_t grou
 				      "\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":"
 				      "\"%s\"}}",
 				 server_group_name(a, "user-queue", group).p,
-				 server_group_name(a, "cluster-queue", group).p),
+				 queue_name(c, a, group)),
 		    err);
 }
 
