@@ -7,9 +7,22 @@ enum {
 	GAP_MS = 5 * 1000, /* no daemon needs to connect again in so short a time */
 };
 
+/*
+ * Waits between tries to connect grow with the outage: one that ends for no longer than it took may
+ * go unseen, but the server must be found within HEALED_MS.
+ */
+static int64_t gap_of(const struct plane *p)
+{
+	int64_t took = p->bad_until - p->bad_since;
+
+	took = took < HEALED_MS ? took : HEALED_MS;
+	return took > GAP_MS ? took : GAP_MS;
+}
+
 void excuse_disturbed(struct plane *p, bool on)
 {
-	bool again = p->bad_until > 0 && p->sim->now < p->bad_until + GAP_MS;
+	bool again = p->bad_until > 0 && p->bad_until != INT64_MAX &&
+		     p->sim->now < p->bad_until + gap_of(p);
 
 	if (on && p->bad_until != INT64_MAX && !again) {
 		p->bad_since = p->sim->now;

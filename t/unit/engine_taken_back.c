@@ -199,10 +199,14 @@ static void cleared_beside_an_earlier_end(bool forgotten)
 	}
 	w_later(w, 20000);
 	ok(!strstr(w_take(w), "merge 0 Job"), "the end of an earlier round is not told");
-	is_str(check_state(w, wl), forgotten ? "Retry" : "Ready",
-	       forgotten ? "its cluster is forgotten: Retry" : "its cluster is waited for");
+	is_str(check_state(w, wl), "Ready", "its cluster is waited for, also without its object");
 	w_later(w, 900000);
-	is_str(check_state(w, wl), "Retry", "but not for ever");
+	if (forgotten) {
+		is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "1",
+		       "but not for ever: then the job ended where its copy did");
+	} else {
+		is_str(check_state(w, wl), "Retry", "but not for ever");
+	}
 	w_free(w);
 }
 
@@ -419,8 +423,28 @@ static void check_is_new(void)
 	w_free(w);
 }
 
+/* The winner's MultiKueueCluster goes, then its name in the status: the message still has it. */
+static void cleared_after_the_cluster(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w->full = true;
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_settle(w);
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_later(w, 890000);
+	is_str(check_state(w, wl), "Ready", "its job runs out of sight: no Retry");
+	ok(strstr(w_take(w), "WorkerUnreachable"), "... but an Event");
+	w_later(w, 20000);
+	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"",
+	       "... until it counts as lost");
+	w_free(w);
+}
+
 int main(void)
 {
+	cleared_after_the_cluster();
 	check_is_new();
 	a_win_under_way();
 	what_befalls_the_winner();

@@ -45,8 +45,8 @@ static int64_t date_of(const struct engine *e, const struct cluster *c, int64_t 
  * The check still says where the Workload was admitted, as in Kueue. When the job was out of reach
  * for a while, an Event says so, and when it counts as lost.
  */
-static void report(struct pass *p, const char *how, int64_t since, int64_t date, int64_t deadline,
-		   int64_t *reported)
+static void report(struct pass *p, mk_str name, const char *how, int64_t since, int64_t date,
+		   int64_t deadline, int64_t *reported)
 {
 	struct engine *e = p->e;
 	bool is_asked_for = p->authority == AUTHORITY_FULL;
@@ -72,8 +72,8 @@ static void report(struct pass *p, const char *how, int64_t since, int64_t date,
 		e, p->local, "WorkerUnreachable", date,
 		arena_printf(&e->scratch,
 			     "The worker cluster \"%.*s\" that was admitted to %s since %.*s: %.*s",
-			     STR_ARG(p->f->s[S_CLUSTER]), how,
-			     STR_ARG(time_rfc3339(&e->scratch, date)), STR_ARG(then)));
+			     STR_ARG(name), how, STR_ARG(time_rfc3339(&e->scratch, date)),
+			     STR_ARG(then)));
 }
 
 /* The same of a cluster whose name is known. */
@@ -83,7 +83,7 @@ static void report_of(struct pass *p, const struct cluster *c, const char *how, 
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, c->id);
 
 	if (wc) {
-		report(p, how, since, date, deadline, &wc->hidden_said);
+		report(p, p->f->s[S_CLUSTER], how, since, date, deadline, &wc->hidden_said);
 	}
 }
 
@@ -107,7 +107,7 @@ bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since)
 	return lost_waits_elsewhere(p, k);
 }
 
-void hidden_cluster(struct pass *p)
+void hidden_cluster(struct pass *p, mk_str name)
 {
 	struct engine *e = p->e;
 	struct round *r = &p->w->round;
@@ -118,7 +118,7 @@ void hidden_cluster(struct pass *p)
 	}
 	deadline = e->o.worker_lost_keep ? INT64_MAX
 					 : lost_after(e, r->lost_at, e->o.worker_lost_timeout_ms);
-	report(p, "has no MultiKueueCluster", r->lost_at,
+	report(p, name, "has no MultiKueueCluster", r->lost_at,
 	       wall_second(e->wall - (e->now - r->lost_at)), deadline, &r->lost_reported);
 	if (pass_is_due(p, deadline)) {
 		lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));

@@ -23,7 +23,7 @@ void hidden_winner(struct pass *p, const struct clone *k);
  * gone, but out of reach: it is waited for as at a lost worker. False: that has an end now.
  */
 bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since);
-/* The winner's MultiKueueCluster is gone. */
-void hidden_cluster(struct pass *p);
+/* The MultiKueueCluster of that name, the winner, is gone. */
+void hidden_cluster(struct pass *p, mk_str name);
 
 #endif

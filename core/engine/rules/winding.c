@@ -8,6 +8,7 @@
 #include "core/engine/rules/abandon.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/finish.h"
+#include "core/engine/rules/hidden.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
@@ -175,10 +176,11 @@ static void wind_down(struct pass *p)
 		finish_local(p, k);
 		return;
 	}
-	if (may_run_on(k)) {
-		deactivate(p, k);
-	}
 	job = twin_there(p, k);
+	if (may_run_on(k) && (job != TWIN_ABSENT || p->grouped ||
+			      !twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object))) {
+		deactivate(p, k); /* else nothing is there to stop, and the clone goes soon */
+	}
 	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
 		(void)members_each(p, k, wind);
 	} else if (!p->grouped && twin_is_ours(job)) {
@@ -279,6 +281,11 @@ void winding_without_cluster(struct pass *p)
 	if (!jobs_known(p)) {
 		return;
 	}
+	if (told_winner(p).n > 0 && !won_named(p, told_winner(p))) {
+		hidden_cluster(p, told_winner(p)); /* its job runs out of sight */
+		return;
+	}
+	p->w->round.lost_at = INT64_MAX;
 	k = ready_clone(p);
 	for (CLONES_EACH(any, p)) {
 		unknown |= may_turn_up(p, any) || lost_waits_elsewhere(p, any);

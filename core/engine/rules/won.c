@@ -387,7 +387,7 @@ static void cluster_gone(struct pass *p)
 			return;
 		}
 	}
-	hidden_cluster(p);
+	hidden_cluster(p, p->f->s[S_CLUSTER]);
 }
 
 /*
@@ -490,13 +490,9 @@ static void slice_waits(struct pass *p, struct clone *k)
 	}
 }
 
-/*
- * The cluster that won; NULL: its MultiKueueCluster is gone, or was made anew. The link may stand
- * for a moment longer: what it shows then says nothing about where the job runs from now on.
- */
-static const struct cluster *named_winner(const struct pass *p)
+const struct cluster *won_named(const struct pass *p, mk_str name)
 {
-	const struct cluster *c = cluster_named(p->e, p->f->s[S_CLUSTER]);
+	const struct cluster *c = cluster_named(p->e, name);
 	const struct record *r = c ? cluster_record(p->e, c) : NULL;
 
 	return r && str_eq(str_of(r->uid), str_of(c->uid)) ? c : NULL;
@@ -504,7 +500,7 @@ static const struct cluster *named_winner(const struct pass *p)
 
 void won_pass(struct pass *p)
 {
-	struct clone *k = pass_clone_on(p, named_winner(p));
+	struct clone *k = pass_clone_on(p, won_named(p, p->f->s[S_CLUSTER]));
 	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
 	struct clone *other = !k || since != INT64_MAX ? renamed_winner(p) : NULL;
 

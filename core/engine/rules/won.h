@@ -11,6 +11,11 @@
 
 /* One pass of a Workload with a recorded cluster. */
 void won_pass(struct pass *p);
+/*
+ * The cluster of that name; NULL: its MultiKueueCluster is gone, or was made anew. The link may
+ * stand for a moment longer: what it shows then says nothing about where the job runs from now on.
+ */
+const struct cluster *won_named(const struct pass *p, mk_str name);
 /* A clone whose job may have been made, when nothing may be begun: copies status and end. */
 void won_go_on(struct pass *p, struct clone *k);
 /* The clone is admitted: creates the job, copies its status, forwards changes. */

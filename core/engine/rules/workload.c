@@ -260,8 +260,8 @@ static void checked(struct pass *p)
 	} else if (!not_managed(p)) {
 		if (!facts_is(p->f, F_QUOTA)) {
 			without_quota(p, R_RELEASE);
-		} else if (is_next_round(p) && pass_look(p)) {
-			without_quota(p, R_RELEASE);
+		} else if (is_next_round(p) && pass_look(p) && !race_ended_copy(p)) {
+			release(p, R_RELEASE);
 			pass_again(p, p->e->now);
 		} else {
 			reserved(p);
