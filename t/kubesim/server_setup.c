@@ -80,8 +80,7 @@ mk_str server_group_name(struct arena *a, const char *name, size_t group)
 /* Queues of managers and workers have different names, as queues of different administrators do. */
 static const char *queue_name(const struct cluster *c, struct arena *a, size_t group)
 {
-	return server_group_name(a, c->role == KS_MANAGER ? "cluster-queue" : "worker-queue",
-				 group)
+	return server_group_name(a, c->role == KS_MANAGER ? "cluster-queue" : "worker-queue", group)
 		.p;
 }
 
@@ -115,8 +114,8 @@ static mk_str cluster_queue(const struct cluster *c, struct arena *a, size_t gro
 				 "\"spec\":{\"namespaceSelector\":{},\"resourceGroups\":[{"
 				 "\"coveredResources\":[%.*s],\"flavors\":[{\"name\":"
 				 "\"default-flavor\",\"resources\":[%.*s]}]}]%.*s}}",
-			    queue_name(c, a, group), STR_ARG(covered),
-			    STR_ARG(amounts), STR_ARG(check));
+			    queue_name(c, a, group), STR_ARG(covered), STR_ARG(amounts),
+			    STR_ARG(check));
 }
 
 static enum mk_code setup_queues(struct cluster *c, struct arena *a, size_t group,

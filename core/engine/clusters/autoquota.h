@@ -33,7 +33,7 @@ int64_t autoquota_blind_since(const struct engine *e, const struct cluster *c);
 bool autoquota_was_seen(const struct cluster *c);
 /* Queues the pass in a second: an object changed, and others may follow; only with the gate. */
 void autoquota_later(struct engine *e);
-/* Queues it at once: a list is complete. A process that never lives for a second gets there, too. */
+/* Queues it at once: a list is complete. So a process that lives for less gets there, too. */
 void autoquota_soon(struct engine *e);
 
 #endif
