@@ -83,8 +83,9 @@ fleet_manager() {
 	return 1
 }
 
+# The log may have lines of a daemon before.
 fleet_answers_or_dead() {
-	! kill -0 "$MANAGER_PID" || grep -q '"msg":"started"' "$dir/$fleet_name.log"
+	! kill -0 "$MANAGER_PID" || tail -c "+$((fleet_size + 1))" "$dir/$fleet_name.log" | grep -q '"msg":"started"'
 }
 
 # Jobs through the fleet: fleet_demo OPTIONS of the client... What it said is told when it fails.

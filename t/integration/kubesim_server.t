@@ -223,7 +223,7 @@ if command -v kubectl >/dev/null 2>&1; then
 	is "$(k wait --for=condition=complete job/k1 --timeout=20s)" "job.batch/k1 condition met" "kubectl wait"
 	k get jobs k1 | grep -q 'k1 *Complete *1/1'
 	ok $? "kubectl get"
-	k get workloads | grep -q 'job-k1-.*user-queue *cluster-queue *True *True'
+	k get workloads | grep -q 'job-k1-.*user-queue *worker-queue *True *True'
 	ok $? "kubectl get of Workloads"
 	k describe job k1 | grep -q '0 Active (0 Ready) / 1 Succeeded'
 	ok $? "kubectl describe"
