@@ -367,6 +367,7 @@ static enum mk_code build_loop(struct daemon *d, struct mk_err *err)
 	to.loop = d->loop;
 	to.tls13 = mk->workers_tls13;
 	to.report = telemetry_report;
+	to.rests = telemetry_rests;
 	to.report_ctx = d->telemetry;
 	d->transport =
 		transport_net_new(&to, mk->only_libcurl ? TRANSPORT_CURL : TRANSPORT_AUTO, err);

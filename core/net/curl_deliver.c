@@ -138,6 +138,15 @@ static void hand_on(struct transport_curl *t, struct curl_transfer *f, mk_str ch
 	}
 }
 
+static void report_rest(struct transport_curl *t, struct curl_cluster *c)
+{
+	int64_t us = share_take_rest(&c->share);
+
+	if (us > 0 && t->o.rests) {
+		t->o.rests(t->o.report_ctx, c->id, us);
+	}
+}
+
 static void deliver_body(struct transport_curl *t, struct curl_transfer *f)
 {
 	size_t done = 0;
@@ -231,6 +240,7 @@ static void deliver_ready(struct transport_curl *t)
 
 		if (until_us > now_us) {
 			next_us = until_us < next_us ? until_us : next_us;
+			report_rest(t, f->home);
 			list_del(&f->in_ready);
 			list_add_tail(&t->ready, &f->in_ready);
 		} else {

@@ -452,6 +452,9 @@ static void charge(struct http2_conn *k, int64_t since_us, size_t n)
 		deadline_set(&k->t->deadlines, &k->again, until_us / 1000 + 1);
 		set_unheard(k, true);
 	}
+	if (until_us != 0 && k->cluster->id != 0 && k->t->o.rests) {
+		k->t->o.rests(k->t->o.report_ctx, k->cluster->id, share_take_rest(share));
+	}
 	n = share_take(share, n, k->body_n);
 	k->body_n = 0;
 	barren(k, n);

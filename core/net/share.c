@@ -9,8 +9,21 @@ void share_charge(struct share *s, int64_t from_us, int64_t to_us)
 	if (from_us - s->since_us >= SHARE_OF_US && from_us >= share_rests_until_us(s)) {
 		s->since_us = from_us;
 		s->spent_us = 0;
+		s->rests = false;
 	}
 	s->spent_us += to_us - from_us;
+	if (!s->rests && s->spent_us >= SHARE_US) {
+		s->rests = true;
+		s->rested_us += share_rests_until_us(s) - to_us;
+	}
+}
+
+int64_t share_take_rest(struct share *s)
+{
+	int64_t us = s->rested_us;
+
+	s->rested_us = 0;
+	return us;
 }
 
 int64_t share_rests_until_us(const struct share *s)

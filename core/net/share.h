@@ -32,11 +32,16 @@ enum {
 /* Zero is valid. */
 struct share {
 	int64_t since_us, spent_us;
-	int64_t paid; /* bytes, ahead */
+	int64_t paid;      /* bytes, ahead */
+	int64_t rested_us; /* all rests that began, until share_take_rest */
+	bool rests;
 };
 
 /* The loop's time between these two was the worker's. */
 void share_charge(struct share *s, int64_t from_us, int64_t to_us);
+
+/* How long the worker was to rest since the last call. */
+int64_t share_take_rest(struct share *s);
 
 /* 0, or when the worker is to be heard again. */
 int64_t share_rests_until_us(const struct share *s);

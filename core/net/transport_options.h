@@ -23,6 +23,8 @@ struct transport_options {
 	struct net_fence *fence;                                     /* borrowed: may we write? */
 	const char *user_agent;                                      /* borrowed */
 	void (*report)(void *ctx, const struct transport_report *r); /* or NULL */
+	/* A worker had its share of the loop and is not heard for so long; or NULL. */
+	void (*rests)(void *ctx, uint32_t cluster, int64_t us);
 	void *report_ctx;
 	bool tls13; /* nothing older than TLS 1.3 */
 	/* For tests: in place of the system's; NULL else. */

@@ -27,6 +27,7 @@ struct fleet_cluster {
 	char source[FLEET_SOURCE_SIZE]; /* where its credentials come from, for readers */
 	bool unserved[KIND_MAX];        /* the log says that it does not serve the kind */
 	unsigned n_unserved;
+	int64_t rest_ms, rest_us; /* it was not heard for so long since then: see records_rest */
 };
 
 struct fleet {

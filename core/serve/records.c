@@ -295,6 +295,23 @@ void records_link(const struct records *r, const struct event *ev)
 	}
 }
 
+void records_rest(struct fleet_cluster *c, int64_t mono_ms, int64_t us)
+{
+	enum { MINUTE_MS = 60 * 1000 };
+
+	if (mono_ms - c->rest_ms >= MINUTE_MS) {
+		c->rest_ms = mono_ms;
+		c->rest_us = 0;
+	}
+	if (c->rest_us < MINUTE_MS * 500 && c->rest_us + us >= MINUTE_MS * 500) {
+		log_write(LOG_WARN, "link",
+			  "cluster sends more than its share; it is heard for a quarter of the "
+			  "time",
+			  LOG_CSTR("cluster", c->name), LOG_END);
+	}
+	c->rest_us += us;
+}
+
 void records_unserved(const struct records *r, const struct event *ev, bool matters)
 {
 	const struct kind *k = r->kinds && ev->kind < r->kinds->n ? &r->kinds->k[ev->kind] : NULL;

@@ -31,6 +31,12 @@ void records_done(const struct records *r, const struct event *ev);
 /* A link that went up or down (EV_LINK). */
 void records_link(const struct records *r, const struct event *ev);
 
+/*
+ * The cluster is not heard for 'us', since it had its share of the main loop. Once it was so for
+ * half of a minute: a warning.
+ */
+void records_rest(struct fleet_cluster *c, int64_t mono_ms, int64_t us);
+
 /* A kind that a cluster does not serve (EV_UNSERVED). 'matters': a warning. */
 void records_unserved(const struct records *r, const struct event *ev, bool matters);
 

@@ -38,7 +38,7 @@ struct telemetry {
 	struct tallies tallies;
 	struct cluster_status status;
 	struct requests requests;
-	struct metric *link_up, *link_downs, *unserved;
+	struct metric *link_up, *link_downs, *unserved, *unheard;
 	struct metric *stall, *max_stall, *max_cpu, *beat_gap, *leader, *pending, *queued,
 		*in_flight;
 	struct metric *workloads, *frozen, *overdue, *objects, *store_bytes;
@@ -59,6 +59,9 @@ static void register_wire(struct telemetry *t)
 	t->unserved = metric_gauge("multikueue_kinds_unserved",
 				   "Kinds that the cluster does not serve, or not to us.",
 				   "cluster", NULL);
+	t->unheard = metric_counter("multikueue_worker_unheard_seconds_total",
+				    "Time that a worker waited since it had its share of the loop.",
+				    "cluster", NULL);
 	t->sockets = metric_gauge("multikueue_sockets", "Open connections to API servers.", NULL);
 	t->connects = metric_counter("multikueue_connects_total", "Connections begun.", NULL);
 	t->bytes_in = metric_counter("multikueue_received_bytes_total",
@@ -143,6 +146,7 @@ static void set_limits(struct telemetry *t)
 	metric_limit(t->link_downs, n * DOWNS_OF_CLUSTER);
 	metric_limit(t->link_up, n);
 	metric_limit(t->unserved, n);
+	metric_limit(t->unheard, n);
 	tallies_limit(&t->tallies);
 }
 
@@ -156,6 +160,7 @@ static void forget_cluster(struct telemetry *t, cluster_id id)
 		metric_forget(t->link_up, 0, label);
 		metric_forget(t->link_downs, 0, label);
 		metric_forget(t->unserved, 0, label);
+		metric_forget(t->unheard, 0, label);
 		requests_forget(&t->requests, label);
 		tallies_forget_cluster(&t->tallies, label);
 		fleet_remove(&t->fleet, c);
@@ -313,6 +318,18 @@ void telemetry_report(void *ctx, const struct transport_report *r)
 
 	requests_count(&t->requests, cluster_label(t, r->cluster, number), r->method,
 		       r->status > 0 ? r->status : -(int)r->code, seconds);
+}
+
+void telemetry_rests(void *ctx, uint32_t cluster, int64_t us)
+{
+	struct telemetry *t = ctx;
+	struct fleet_cluster *c = fleet_find(&t->fleet, cluster);
+	char number[16];
+
+	metric_add(t->unheard, METRIC_LABELS(cluster_label(t, cluster, number)), (double)us / 1e6);
+	if (c) {
+		records_rest(c, clock_mono_ms(), us);
+	}
 }
 
 const struct requests *telemetry_requests(const struct telemetry *t)

@@ -36,6 +36,9 @@ struct manager_observer telemetry_observer(struct telemetry *t);
 /* For transport_options.report; 'ctx' is the telemetry. */
 void telemetry_report(void *ctx, const struct transport_report *r);
 
+/* For transport_options.rests. */
+void telemetry_rests(void *ctx, uint32_t cluster, int64_t us);
+
 /* What telemetry_report counted, for scrape_new; borrowed. */
 const struct requests *telemetry_requests(const struct telemetry *t);
 

@@ -9,7 +9,7 @@ static void test_count(void)
 {
 	enum { PIECE_US = 1000, PIECES = 10000 };
 	struct share s = {.since_us = 0};
-	int64_t now = 5 * SHARE_OF_US, begun = now, spent = 0;
+	int64_t now = 5 * SHARE_OF_US, begun = now, spent = 0, rested;
 
 	share_charge(&s, now, now + SHARE_US - 1);
 	is_int(share_rests_until_us(&s), 0, "below its share it is heard");
@@ -28,6 +28,10 @@ static void test_count(void)
 		now += PIECE_US;
 	}
 	ok(spent * 100 / (now - begun) <= 25, "of all time a quarter");
+	rested = share_take_rest(&s);
+	printf("# %d ms of %d\n", (int)(rested / 1000), (int)((now - begun) / 1000));
+	ok(rested * 100 / (now - begun) >= 70, "it is known how long it rested");
+	is_int(share_take_rest(&s), 0, "once");
 }
 
 static void test_bytes(void)

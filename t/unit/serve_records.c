@@ -183,6 +183,28 @@ static void links(void)
 	     "a kubeconfig that cannot be read is told from one that is insecure");
 }
 
+/* A worker that sends more than it is heard, for long. */
+static void rests(void)
+{
+	enum { REST_US = 75 * 1000, TENTH_MS = 100 };
+	struct fleet_cluster *c = fleet_find(&fleet, W1);
+	int64_t now = 1000 * 1000;
+
+	for (int i = 0; i < 300; i++, now += 2 * TENTH_MS) {
+		records_rest(c, now, REST_US);
+	}
+	is_str(pipe_text(pipe_out), "", "unheard for less than half of a minute: not a word");
+	for (int i = 0; i < 600; i++, now += TENTH_MS) {
+		records_rest(c, now, REST_US);
+	}
+	says("\"level\":\"warn\",\"mod\":\"link\",\"msg\":\"cluster sends more than its share; it "
+	     "is "
+	     "heard for a quarter of the time\",\"cluster\":\"west\"",
+	     "for more: a warning");
+	records_rest(c, now - 1, REST_US);
+	is_str(pipe_text(pipe_out), "", "once in a minute");
+}
+
 static void unserved(void)
 {
 	struct event ev = {.type = EV_UNSERVED,
@@ -219,6 +241,7 @@ int main(void)
 	decisions();
 	rights();
 	links();
+	rests();
 	unserved();
 	decisions_free(r.decisions);
 	fleet_done(&fleet);
