@@ -177,8 +177,7 @@ static void wind_down(struct pass *p)
 		return;
 	}
 	job = twin_there(p, k);
-	if (may_run_on(k) && (job != TWIN_ABSENT || p->grouped ||
-			      !twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object))) {
+	if (may_run_on(k) && (p->grouped || !remote || !remote->absent)) {
 		deactivate(p, k); /* else nothing is there to stop, and the clone goes soon */
 	}
 	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
