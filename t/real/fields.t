@@ -48,6 +48,24 @@ sed -n 's/^\([A-Z][A-Za-z]* [^ ]*\) \(removed\|stays\) .*/\1/p' "$here/fields.tx
 is "$(comm -23 "$WORK/found" "$WORK/known")" "" "each field of an end is classified"
 is "$(comm -13 "$WORK/found" "$WORK/known")" "" "... and none that no schema has any more"
 
+# Their schemas, defaults and rules take each copy that the stories show, as an API server does.
+"$here/accepts/build" >"$WORK/out" 2>&1
+ok $? "Kubernetes' validation is built, from pinned modules" || cat "$WORK/out"
+{
+	sed -n 's/^create worker [^{]*//p' "$root"/t/plan/kind/*.txt
+	jq -c '.create // empty' "$root"/t/plan/adapter/*/expect.json
+} >"$WORK/copies"
+# shellcheck disable=SC2046 # a list of files
+"$root/build/accepts/accepts" $(cat "$WORK/crds") <"$WORK/copies" >"$WORK/judged" 2>"$WORK/out"
+ok $? "it judges all copies" || cat "$WORK/out"
+is "$(sed -n 's|^accepted \([^/]*\)/.*|\1|p' "$WORK/judged" | sort -u | wc -l)" 18 "of each kind with a CRD, and of Kubernetes' own"
+is "$(grep '^refused' "$WORK/judged")" "" "none of them is refused"
+jobset='{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"j","namespace":"ns"},"spec":'
+judge() { echo "$1" | "$root/build/accepts/accepts" $(cat "$WORK/crds") | cut -d' ' -f1; }
+is "$(judge "$jobset{\"replicatedJobs\":[]}}")" accepted "a JobSet"
+is "$(judge "$jobset{\"replicatedJob\":[]}}")" refused "one with a field that it does not have"
+is "$(judge "$jobset{\"suspend\":\"true\"}}")" refused "... or of another type"
+
 # The stories show it: a field that is removed is in no copy, though the original has it.
 absent=0
 for field in $(sed -n 's/^[A-Z][A-Za-z]* [^ ]*\/\([^ /]*\) removed .*/\1/p' "$here/fields.txt" | sort -u); do
