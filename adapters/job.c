@@ -67,9 +67,16 @@ static int loses_start_time(mk_call *c, const mk_view *v)
 	       c->host->type(c, c->host->get(c, v->remote, "/status/startTime")) == MK_ABSENT;
 }
 
+/* Both in UTC with the same number of digits, as API servers write them. */
+static int is_before(mk_str time, mk_str other)
+{
+	return time.n > 0 && time.n == other.n && memcmp(time.p, other.p, time.n) < 0;
+}
+
 /*
  * Nor does it let the time change. A copy that was stopped and resumed while the manager did not
- * see it has another one: the local job, which did not stop, keeps its own.
+ * see it has another one: the local job, which did not stop, keeps its own. Where that is the start
+ * of a later run, the copy has ended before it, which Kubernetes refuses as well.
  */
 static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 {
@@ -78,6 +85,9 @@ static void keep_start_time(mk_call *c, const mk_view *v, mk_val draft)
 	if (!c->host->boolean(c, c->host->get(c, v->local, "/spec/suspend")) &&
 	    c->host->type(c, mine) != MK_ABSENT) {
 		c->host->set(c, draft, "/startTime", mine);
+		if (is_before(mk_str_at(c, draft, "/completionTime"), mk_str_at(c, mine, ""))) {
+			c->host->set(c, draft, "/completionTime", mine);
+		}
 	}
 }
 
