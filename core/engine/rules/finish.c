@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/refusal.h"
@@ -175,6 +176,26 @@ static const struct facts *words_of(const struct pass *p, const struct clone *k)
 }
 
 /*
+ * May an end that was seen there be that of this round? Once a place has won, it is its alone,
+ * under whichever name of its server. A winner without a MultiKueueCluster may have another name.
+ */
+static bool counts(const struct pass *p, const struct clone *k)
+{
+	const struct cluster *winner = cluster_named(p->e, p->f->s[S_CLUSTER]);
+
+	return !winner || k->c == winner || alias_same_server(k->c, winner);
+}
+
+/*
+ * Has another place run the job after this copy of it? The local job has the start of the run that
+ * was seen last. The end of the one before is no news, and its times do not fit the status.
+ */
+static bool is_outrun(struct pass *p, const struct clone *k, const struct record *copy)
+{
+	return !str_is(p->f->s[S_CLUSTER], k->c->name) && job_began_after(p, copy);
+}
+
+/*
  * The record as it was when its object, a copy of the local one, was seen to have ended. False: it
  * was not.
  */
@@ -215,7 +236,7 @@ static bool copy_is_told(struct pass *p, struct clone *k)
 	if (!seen.kept) {
 		return !words_of(p, k) || job_ended_status(p, words_of(p, k)) == SYNC_SAME;
 	}
-	told = end_is_home(p, &seen, words_of(p, k));
+	told = is_outrun(p, k, &seen) || end_is_home(p, &seen, words_of(p, k));
 	p->copy_of = NULL; /* 'seen' ends here */
 	p->copy_json = NULL;
 	return told;
@@ -231,11 +252,29 @@ bool finish_is_told(struct pass *p)
 	return told;
 }
 
-/* May an end that was seen there be that of this round? Once a place has won, it is its alone. */
-static bool counts(const struct pass *p, const struct clone *k)
+bool finish_lets_go(struct pass *p, struct clone *k)
 {
-	return p->f->s[S_CLUSTER].n == 0 || str_is(p->f->s[S_CLUSTER], k->c->name) ||
-	       k->c->own.shared;
+	return !p->local || facts_is(p->f, F_TERMINATING) || !counts(p, k) || copy_is_told(p, k);
+}
+
+bool finish_has_ended(struct pass *p, const struct clone *k)
+{
+	const struct record *copy = twin_record(p, k);
+
+	return !p->grouped && k->twin != TWIN_ALIAS && twin_is_ours(twin_there(p, k)) &&
+	       (facts_is(copy->facts, F_ENDED) ||
+		(twin_is_ours(k->twin) && finish_tells_the_end(k))) &&
+	       !job_ended_elsewhere(p, copy) && !is_outrun(p, k, copy);
+}
+
+struct clone *finish_ended(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (finish_has_ended(p, k)) {
+			return k;
+		}
+	}
+	return NULL;
 }
 
 bool finish_seen(struct pass *p)
@@ -283,10 +322,12 @@ void finish_forget(struct pass *p)
 		    (facts_is(p->f, F_FINISHED) && !p->w->owes);
 
 	for (CLONES_EACH(k, p)) {
-		if (over && k->r) {
+		bool past = over || !counts(p, k);
+
+		if (past && k->r) {
 			ending_free(&p->e->store, k->r);
 		}
-		if (over && p->kind) {
+		if (past && p->kind) {
 			forget(p, k->c->tables[p->kind]);
 		}
 	}
@@ -327,7 +368,7 @@ static bool object_done(struct pass *p, struct clone *k)
 		return (copy_is_told(p, k) && end_is_told(p, k)) || is_refused_for_long(p);
 	}
 	return last_status_seen(p, remote) &&
-	       (end_is_home(p, remote, k->r->facts) || is_refused_for_long(p));
+	       (end_is_home(p, remote, words_of(p, k)) || is_refused_for_long(p));
 }
 
 /*
@@ -347,7 +388,7 @@ void finish_local(struct pass *p, struct clone *k)
 	if (is_list_awaited(p, k)) {
 		return;
 	}
-	if (members_each(p, k, object_done) && core_had_its_turn(p)) {
+	if (members_each(p, k, object_done) && finish_tells_the_end(k) && core_had_its_turn(p)) {
 		write_finished(p, k->r->facts);
 	}
 }
@@ -359,7 +400,7 @@ bool finish_owes(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		bool known = table_view(k->c, p->kind) == VIEW_KNOWN;
 
-		owes |= known && !members_each(p, k, copy_is_told);
+		owes |= known && counts(p, k) && !members_each(p, k, copy_is_told);
 	}
 	p->w->owes = owes; /* before the pass that may: keep_text() keeps the Workload's */
 	return owes;

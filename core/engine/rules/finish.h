@@ -8,7 +8,10 @@
 
 #include "core/engine/rules/pass.h"
 
-/* Copies the last status, then writes Finished, as far as each may be done now. */
+/*
+ * Copies the last status, then writes Finished in the words of the clone, if it has some, as far as
+ * each may be done now.
+ */
 void finish_local(struct pass *p, struct clone *k);
 /*
  * The local Workload is Finished: is there a copy whose end the local job has not? It is written,
@@ -27,6 +30,21 @@ bool finish_is_told(struct pass *p);
 bool finish_seen(struct pass *p);
 /* Frees what was kept for that, when no longer needed. */
 void finish_forget(struct pass *p);
+/*
+ * May the copy there be removed, as far as its end goes? One that was seen to have ended stays
+ * until the local job has that end, whatever rule wants to remove it: it is being written then.
+ */
+bool finish_lets_go(struct pass *p, struct clone *k);
+/*
+ * Has the job ended there, in this round, as its copy says, or its clone? It is not run again: its
+ * end comes home by finish_local.
+ */
+bool finish_has_ended(struct pass *p, const struct clone *k);
+/*
+ * The first clone with such a job: of an earlier round, when its cluster was lost, or on the
+ * winner's server under another name. NULL: there is none.
+ */
+struct clone *finish_ended(struct pass *p);
 /* Handles a Finished clone: the end of the Workload, or a new try. */
 void finish_remotely(struct pass *p, struct clone *k);
 /*

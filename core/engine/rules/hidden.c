@@ -18,7 +18,7 @@ enum { REPORT_MS = 30 * 1000 }; /* most outages are shorter */
  */
 static void lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
 {
-	struct clone *ended = race_ended_copy(p);
+	struct clone *ended = finish_ended(p);
 
 	if (ended) {
 		finish_local(p, ended);

@@ -271,6 +271,15 @@ bool job_ended_elsewhere(struct pass *p, const struct record *remote)
 		is_of_another_run(pass_job(p), pass_copy(p, remote)));
 }
 
+bool job_began_after(struct pass *p, const struct record *copy)
+{
+	int64_t here, there;
+
+	return time_parse(json_str_at(pass_job(p), "/status/startTime"), &here) &&
+	       time_parse(json_str_at(pass_copy(p, copy), "/status/startTime"), &there) &&
+	       here > there;
+}
+
 enum sync job_status(struct pass *p, struct record *remote, enum rule rule, bool terminal)
 {
 	uint32_t flags = adapter_of(p)->d->flags;

@@ -31,6 +31,8 @@ enum sync job_ended_status(struct pass *p, const struct facts *f);
  * server lets it be changed.
  */
 bool job_ended_elsewhere(struct pass *p, const struct record *remote);
+/* Does the local job show a run that began after that of the copy? */
+bool job_began_after(struct pass *p, const struct record *copy);
 /*
  * Adds to 'draft' (an object or a merge patch) the labels and annotations that mark a remote job as
  * ours and as this Workload's.

@@ -444,20 +444,6 @@ static bool may_have_won(struct pass *p)
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
 
-struct clone *race_ended_copy(struct pass *p)
-{
-	for (CLONES_EACH(k, p)) {
-		const struct record *job = twin_record(p, k);
-
-		if (twin_is_ours(k->twin) && finish_tells_the_end(k) && race_in_sync(p, k) &&
-		    !p->grouped && twin_is_ours(twin_there(p, k)) &&
-		    facts_is(job->facts, F_ENDED) && !job_ended_elsewhere(p, job)) {
-			return k;
-		}
-	}
-	return NULL;
-}
-
 void race_pass(struct pass *p)
 {
 	struct pick pick = {0};
@@ -466,7 +452,7 @@ void race_pass(struct pass *p)
 	if (may_have_won(p)) {
 		return;
 	}
-	best = race_ended_copy(p);
+	best = finish_ended(p);
 	if (best) {
 		finish_local(p, best);
 		return;

@@ -18,12 +18,6 @@ bool race_in_sync(struct pass *p, const struct clone *k);
  * or client of the worker has changed it. For a clone that is not in sync.
  */
 bool race_is_changed(const struct pass *p, const struct clone *k);
-/*
- * A copy that has ended, on a cluster other than the one that is thought of: of an earlier round,
- * when its cluster was lost, or on the winner's server under another name. Its end counts, and the
- * job does not run again. NULL: there is none.
- */
-struct clone *race_ended_copy(struct pass *p);
 /* Creates the clone on the cluster that is decided already, when it may be created. */
 void race_clone_pinned(struct pass *p, struct clone *k);
 

@@ -3,6 +3,7 @@
 #include "core/engine/rules/remove.h"
 
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/finish.h"
 #include "core/engine/rules/gc.h"
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/lost.h"
@@ -10,6 +11,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/store/ending.h"
 
 /*
  * May an object with this relation be deleted in this pass? One without a manager's id is ours
@@ -39,6 +41,7 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 	}
 	ops_send(p->e, r, &op, rule);
 	if (r->inflight) {
+		ending_let_go(r);
 		gc_spend(p, r);
 		members_taken(p);
 	}
@@ -99,6 +102,9 @@ static bool remove_object(struct pass *p, struct clone *k)
 	if (!may_remove(p, r, twin_of_job(p, r)) || facts_is(r->facts, F_TERMINATING) ||
 	    (twin_of_job(p, r) != TWIN_STALE && group_needs(p, k->c))) {
 		return true;
+	}
+	if (p->removing != R_HERE && !finish_lets_go(p, k)) {
+		return false;
 	}
 	send_delete(p, r, p->removing);
 	return false;

@@ -319,10 +319,19 @@ void won_go_on(struct pass *p, struct clone *k)
 	}
 }
 
+/* Does the clone give cause for another round? */
+static bool is_given_up(struct pass *p, const struct clone *k)
+{
+	return !clone_is(k, F_ADMITTED) || clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) ||
+	       !race_in_sync(p, k);
+}
+
 static void winner(struct pass *p, struct clone *k)
 {
 	if (p->authority != AUTHORITY_FULL) {
 		won_go_on(p, k);
+	} else if (is_given_up(p, k) && finish_has_ended(p, k)) {
+		finish_local(p, k);
 	} else if (clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);
 	} else if (!clone_is(k, F_ADMITTED) && !has_seen_it(p, k)) {

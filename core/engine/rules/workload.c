@@ -226,7 +226,7 @@ static void clean_up(struct pass *p, enum rule rule)
  */
 static void without_quota(struct pass *p, enum rule rule)
 {
-	struct clone *ended = race_ended_copy(p);
+	struct clone *ended = finish_ended(p);
 
 	if (ended) {
 		finish_local(p, ended);
@@ -260,7 +260,7 @@ static void checked(struct pass *p)
 	} else if (!not_managed(p)) {
 		if (!facts_is(p->f, F_QUOTA)) {
 			without_quota(p, R_RELEASE);
-		} else if (is_next_round(p) && pass_look(p) && !race_ended_copy(p)) {
+		} else if (is_next_round(p) && pass_look(p) && !finish_ended(p)) {
 			release(p, R_RELEASE);
 			pass_again(p, p->e->now);
 		} else {
@@ -274,7 +274,7 @@ static void finish_begun(struct pass *p)
 {
 	authority_tell(p, false);
 	if (!facts_is(p->f, F_QUOTA)) {
-		release(p, R_UNCHECKED);
+		without_quota(p, R_UNCHECKED);
 	} else if (facts_is(p->f, F_EVICTED)) {
 		winding_pass(p);
 	} else if (p->f->s[S_CLUSTER].n > 0) {

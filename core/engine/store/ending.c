@@ -115,8 +115,13 @@ static bool has_ended(const struct record *r)
 /* What ends because it is being deleted, as a Pod does, tells nothing. */
 static bool shows_end(const struct engine *e, const struct record *r)
 {
-	return has_ended(r) && (r->ended_first || !facts_is(r->facts, F_TERMINATING)) &&
-	       is_owed(e, r);
+	return has_ended(r) && !r->let_go &&
+	       (r->ended_first || !facts_is(r->facts, F_TERMINATING)) && is_owed(e, r);
+}
+
+void ending_let_go(struct record *r)
+{
+	r->let_go = has_ended(r);
 }
 
 void ending_gone(struct engine *e, struct record *r, uint64_t rv, uint32_t epoch)

@@ -34,6 +34,10 @@ void ending_gone(struct engine *e, struct record *r, uint64_t rv, uint32_t epoch
  * uid, whose deletion was not seen, and notes an end that was there before the deletion began.
  */
 void ending_before(struct engine *e, struct record *r, mk_str uid, const struct facts *next);
+/*
+ * We delete the object: if it shows an end, that is home or counts no more, and is not kept.
+ */
+void ending_let_go(struct record *r);
 /* Frees it; none is fine. */
 void ending_free(struct store *s, struct record *r);
 

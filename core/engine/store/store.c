@@ -363,6 +363,7 @@ bool record_put(struct store *s, struct record *r, mk_str uid, uint64_t rv, uint
 		r->uid = copy;
 		r->admitted_step = 0;
 		r->doomed = false;
+		r->let_go = false;
 		if (r->member) {
 			/* The copy belonged to the object of the earlier uid. */
 			r->member->pace = pace_new();

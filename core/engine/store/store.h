@@ -110,6 +110,7 @@ struct record {
 	unsigned fails;
 	struct ending *ending;   /* store/ending.h; NULL none */
 	bool ended_first;        /* ... present: it had ended before its deletion began */
+	bool let_go;             /* ... deleted by us after it was seen to have ended */
 	struct refusal *refusal; /* rules/refusal.h: the last write was refused; NULL none */
 	unsigned unanswered;     /* writes in a row with unknown outcome */
 	char text[];             /* "ns/name" */

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A copy that was seen to have ended stays until the manager has its end, whatever rule wants to
+ * remove it; but the end of a run that another place has followed counts no more.
+ */
+#include "t/lib/engine_world.h"
+
+#define COMPLETE                                                                               \
+	"{\"status\":{\"active\":null,\"succeeded\":2,\"startTime\":\"2027-01-15T08:00:00Z\"," \
+	"\"completionTime\":\"2027-01-15T08:10:00Z\",\"conditions\":[{\"type\":\"Complete\","  \
+	"\"status\":\"True\",\"reason\":\"CompletionsReached\"}]}}"
+
+static bool has(struct world *w, const struct object *o, const char *condition)
+{
+	return strstr(w_str(w, o, "/status/conditions"), condition) != NULL;
+}
+
+static void completes(struct world *w)
+{
+	struct object *copy = w_find(w, 2, JOB, "ns", "j");
+
+	if (copy) {
+		w_patch(w, copy, COMPLETE);
+	}
+}
+
+/* The manager takes no status until further notice. */
+static void is_busy(struct world *w)
+{
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_MERGE,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+}
+
+/* Kueue evicts the Workload and takes its quota at once. */
+static void is_ousted(struct world *w, struct object *wl)
+{
+	evict(w, wl, "Preempted");
+	release_quota(w, wl);
+}
+
+static void is_home(struct world *w, const char *name)
+{
+	const struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w->rig.times = 0;
+	w_later(w, 20 * 1000);
+	is_str(w_str(w, job, "/status/succeeded"), "2", name);
+	ok(has(w, job, "\"Complete\""), "... the job is Complete");
+	ok(!strstr(w_take(w), "create "), "... and does not run a second time");
+}
+
+/* The watch on clones is ahead of the one on jobs: the clone's word is the first of the end. */
+static void clone_is_ahead(bool has_quota)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	is_ousted(w, wl);
+	if (has_quota) {
+		give_quota(w, wl);
+	}
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"),
+	   has_quota ? "in the next round an end is seen of the clone alone: the copy stays"
+		     : "without quota an end is seen of the clone alone: the copy stays");
+	completes(w);
+	is_home(w, "... until its end is here");
+	ok(has(w, wl, "\"Finished\""), "... and the Workload is Finished");
+	w_free(w);
+}
+
+/* A user edits the Workload after the copy has ended: the end is that of the job all the same. */
+static void spec_is_edited(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	is_busy(w);
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	is_ousted(w, wl);
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"maximumExecutionTimeSeconds\":3600}"
+		"}");
+	give_quota(w, wl);
+	w_later(w, 2000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL,
+	   "the spec is edited after the end: the copy stays");
+	is_home(w, "... until its end is here");
+	w_free(w);
+}
+
+/* What its clone says is no end; what the copy itself says is. */
+static void clone_says_otherwise(const char *reason, bool evicted)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", reason, true);
+	if (evicted) {
+		is_ousted(w, wl);
+	}
+	is_busy(w);
+	w_later(w, 2000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL,
+	   "the copy has ended, and its clone is Finished for another reason: the copy stays");
+	is_home(w, "... until its end is here");
+	if (!evicted) {
+		is_str(check_state(w, wl), "Ready", "... no Retry is written");
+	}
+	w_free(w);
+}
+
+/* The round there is given up for lost, and the job runs on w1. */
+static struct object *lost_and_run_elsewhere(struct world *w)
+{
+	struct object *wl = running_job(w), *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"startTime\":\"2027-01-15T08:00:00Z\"}}");
+	w_later(w, 3000);
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_settle(w);
+	w_advance(w, 16 * 60 * 1000);
+	is_ousted(w, wl);
+	w_patch(w, job, "{\"spec\":{\"suspend\":true},\"status\":null}");
+	w_later(w, 1000);
+	give_quota(w, wl);
+	w_later(w, 1000);
+	admit(w, 1, "wl-j");
+	w_patch(w, job, "{\"spec\":{\"suspend\":false}}");
+	w_settle(w);
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2,\"startTime\":"
+		"\"2027-01-15T08:20:00Z\"}}");
+	w_later(w, 3000);
+	return wl;
+}
+
+/*
+ * A lost worker is back with an end, while the job runs elsewhere: the copy goes, and its end is
+ * not written when the later run comes to nothing, either. The times of both would not fit.
+ */
+static void end_of_a_run_before(bool comes_late)
+{
+	struct world *w = w_new(2);
+	struct object *wl = lost_and_run_elsewhere(w);
+
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/startTime"), "2027-01-15T08:20:00Z",
+	       "a lost job runs elsewhere");
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	if (comes_late) {
+		is_ousted(w, wl);
+		w_settle(w);
+	}
+	w->stay_down[2] = false;
+	w_link(w, 2, LINK_UP);
+	w_later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... its first copy is back, has ended, and goes");
+	if (!comes_late) {
+		is_ousted(w, wl);
+	}
+	w_later(w, 1000);
+	give_quota(w, wl);
+	w_later(w, 60 * 1000);
+	ok(!strstr(w_take(w), "last_status"), "... the end of a run before is not written");
+	ok(!has(w, wl, "\"Finished\""), "... and finishes nothing");
+	w_free(w);
+}
+
+int main(void)
+{
+	clone_is_ahead(false);
+	clone_is_ahead(true);
+	spec_is_edited();
+	clone_says_otherwise("OutOfSync", true);
+	clone_says_otherwise("OwnerNotFound", false);
+	end_of_a_run_before(false);
+	end_of_a_run_before(true);
+	return done_testing();
+}
