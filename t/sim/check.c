@@ -105,7 +105,8 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	    !str_eq(json_str_at(local, "/metadata/uid"), uid) || excuse_outdated(s, site)) {
 		return;
 	}
-	if (excuse_unasked(s, p, local) || excuse_started(&s->plane[site->home], local)) {
+	if (excuse_unasked(s, p, local) || excuse_started(&s->plane[site->home], local) ||
+	    excuse_orphaned(s, &s->plane[site->home], p, c)) {
 		return;
 	}
 	if (is_pod(c) && !ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name)) {

@@ -122,6 +122,24 @@ bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *loc
 	return false;
 }
 
+/*
+ * A copy that comes to no end: its job was deleted with --cascade=orphan, and another client has
+ * deleted its clone, so that Kueue there stops it for good.
+ */
+bool excuse_orphaned(struct sim *s, const struct plane *home, const struct plane *p,
+		     const struct ks_commit *c)
+{
+	mk_str uid = json_str_at(c->before,
+				 "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
+	const struct user *u = user_by_uid(s, uid);
+	const struct json *job = u != NULL ? user_job(u, home) : NULL;
+	mk_str clone = json_str_at(c->before,
+				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
+
+	return uid.n > 0 && !str_eq(json_str_at(job, "/metadata/uid"), uid) &&
+	       !ks_get(p->store, WORKLOADS, c->ns, clone);
+}
+
 /* The manager runs it, under another controller's hand: it is not ours to reject. */
 bool excuse_runs_here(const struct sim *s, const struct user *u)
 {

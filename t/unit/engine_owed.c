@@ -176,6 +176,23 @@ static void end_of_a_run_before(bool comes_late)
 	w_free(w);
 }
 
+/* The queue has no check any more, and a client deletes the clone: the copy is all there is. */
+static void nothing_may_begin(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"admissionChecks\":null}}");
+	w_settle(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 60 * 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL,
+	   "without a check, a clone that another client deletes: its copy stays");
+	completes(w);
+	is_home(w, "... its end is here");
+	w_free(w);
+}
+
 int main(void)
 {
 	clone_is_ahead(false);
@@ -185,5 +202,6 @@ int main(void)
 	clone_says_otherwise("OwnerNotFound", false);
 	end_of_a_run_before(false);
 	end_of_a_run_before(true);
+	nothing_may_begin();
 	return done_testing();
 }

@@ -400,6 +400,19 @@ static void cluster_gone(struct pass *p)
 }
 
 /*
+ * The winner's clone is gone, and no other round may begin. Kueue there stops the copy, and its
+ * status goes on to be copied: it may have an end yet. Without a job here it is of no use.
+ */
+static void unasked_without_clone(struct pass *p, struct clone *k)
+{
+	if (!p->job && manager_knows(p->e, p->kind)) {
+		(void)remove_remote(p, k, R_UNCHECKED);
+	} else {
+		won_run_job(p, k);
+	}
+}
+
+/*
  * The winner's clone cannot be used any more. Its job may have ended before, because a worker's
  * Kueue may remove Finished Workloads. An ended job is reported and does not run again, so the job
  * is read before the winner is given up.
@@ -416,7 +429,7 @@ static void give_up(struct pass *p, struct clone *k)
 		return;
 	}
 	if (p->authority != AUTHORITY_FULL) {
-		(void)remove_remote(p, k, R_UNCHECKED); /* Kueue there stops what has no clone */
+		unasked_without_clone(p, k);
 	} else if (k->twin == TWIN_ABSENT) {
 		rest_copy_gone(p, k, "Workload", false);
 	} else {
