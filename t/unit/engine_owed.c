@@ -193,6 +193,28 @@ static void nothing_may_begin(void)
 	w_free(w);
 }
 
+/* For how long it was refused must not make the end late: the manager takes it again. */
+static void comes_soon_after_refusals(void)
+{
+	struct world *w = w_new(2);
+
+	(void)running_job(w);
+	is_busy(w);
+	completes(w);
+	w_settle(w);
+	for (int minutes = 0; minutes < 14; minutes++) {
+		(void)w_take(w);
+		w_advance(w, 60 * 1000);
+		ok(strstr(w_take(w), "merge 0 Job j ") != NULL,
+		   "a refused status is sent again within a minute");
+	}
+	w->rig.times = 0;
+	w_advance(w, 60 * 1000);
+	ok(has(w, w_find(w, 0, JOB, "ns", "j"), "\"Complete\""),
+	   "... and is there a minute after the refusals end");
+	w_free(w);
+}
+
 int main(void)
 {
 	clone_is_ahead(false);
@@ -203,5 +225,6 @@ int main(void)
 	end_of_a_run_before(false);
 	end_of_a_run_before(true);
 	nothing_may_begin();
+	comes_soon_after_refusals();
 	return done_testing();
 }

@@ -20,6 +20,7 @@ enum {
 	MARK_AGAIN_MS = 5000,
 	REST_MAX_MS = 30 * 1000,
 	BACK_OFF_MAX_MS = 5 * 60 * 1000,
+	REPORT_MAX_MS = 60 * 1000, /* the same of what reports the job to its user */
 };
 
 void ops_plain(struct engine *e, struct op *op, enum rule rule)
@@ -171,11 +172,11 @@ static void settle(struct engine *e, struct record *r, int64_t wait_ms)
 	r->settle_at = e->now + wait_ms;
 }
 
-static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms)
+static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms, int64_t most)
 {
 	int64_t wait = queue_backoff(r->fails++);
 
-	wait = wait < BACK_OFF_MAX_MS ? wait : BACK_OFF_MAX_MS;
+	wait = wait < most ? wait : most;
 	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
 }
 
@@ -218,7 +219,7 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 	bool shown = ev->outcome == OUTCOME_APPLIED && ev->obj;
 
 	if (!shown && ev->code != ERR_NOT_FOUND) {
-		back_off(e, r, ev->retry_after_ms);
+		back_off(e, r, ev->retry_after_ms, BACK_OFF_MAX_MS);
 		return;
 	}
 	if (shown && is_contradicted(e, r, f, ev)) {
@@ -242,7 +243,9 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 		} else if (r->present) {
 			r->fails = 0;
 		} else {
-			back_off(e, r, 0); /* rejected as old: else the caller asks again at once */
+			back_off(
+				e, r, 0,
+				BACK_OFF_MAX_MS); /* rejected as old: else the caller asks again at once */
 		}
 	} else {
 		not_found(e, r, f);
@@ -375,6 +378,18 @@ static void conflict(struct engine *e, struct record *r, const struct inflight *
 	}
 }
 
+/*
+ * The longest rest after a refusal. What a user, or Kueue, waits for comes home soon after the
+ * server takes it again.
+ */
+static int64_t most_ms(enum rule rule)
+{
+	bool reports = rule == R_JOB_STATUS || rule == R_LAST_STATUS || rule == R_WINDING_STATUS ||
+		       rule == R_ABANDONED || rule == R_FINISHED;
+
+	return reports ? REPORT_MAX_MS : BACK_OFF_MAX_MS;
+}
+
 static void refused(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {
@@ -401,7 +416,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 			rest(e, r, queue_backoff(r->fails++));
 			rest_refused(e, r, ev->text); /* a longer wait, which grows */
 		} else {
-			back_off(e, r, ev->retry_after_ms);
+			back_off(e, r, ev->retry_after_ms, most_ms(f->rule));
 		}
 	}
 }
