@@ -95,6 +95,26 @@ static void spec_is_edited(void)
 	w_free(w);
 }
 
+/* Another client rejects the Workload, and takes the winner away. */
+static void is_rejected(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	is_busy(w);
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":null,\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
+		"\"Rejected\",\"message\":\"x\"}]}}");
+	w_later(w, 2000);
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"),
+	   "the Workload is rejected after the end: the copy stays");
+	is_home(w, "... until its end is here");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and goes then");
+	w_free(w);
+}
+
 /* What its clone says is no end; what the copy itself says is. */
 static void clone_says_otherwise(const char *reason, bool evicted)
 {
@@ -220,6 +240,7 @@ int main(void)
 	clone_is_ahead(false);
 	clone_is_ahead(true);
 	spec_is_edited();
+	is_rejected();
 	clone_says_otherwise("OutOfSync", true);
 	clone_says_otherwise("OwnerNotFound", false);
 	end_of_a_run_before(false);
