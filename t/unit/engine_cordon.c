@@ -214,6 +214,23 @@ static void not_what_has_ended(void)
 	w_free(w);
 }
 
+/* The worker is back after an outage, and its watch does not show yet that the job has ended. */
+static void not_what_the_watch_shows_late(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":0,\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\","
+		"\"status\":\"True\"}]}}");
+	w_drop(w, w->n_q);
+	says(w, "w2", "Evict", NULL);
+	is_str(check_state(w, wl), "Ready", "a copy is read before it is given up: it has ended");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "... and its end is here");
+	w_free(w);
+}
+
 static void drained_out_of_reach(void)
 {
 	struct world *w = w_new(2);
@@ -345,6 +362,7 @@ int main(void)
 	winner_runs_on();
 	drained();
 	not_what_has_ended();
+	not_what_the_watch_shows_late();
 	drained_out_of_reach();
 	copy_of_an_earlier_round();
 	unknown_word();
