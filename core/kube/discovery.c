@@ -319,6 +319,9 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 						.retry_after_ms = -1},
 			    &st);
 	}
+	if (st.code == ERR_OK && !list_is_valid(st.obj)) {
+		st.text = STR("the answer is no list of resources");
+	}
 	if (an->end == TRANSPORT_OK && st.code == ERR_OK && list_is_valid(st.obj)) {
 		set_group(k, l, first, st.obj, ERR_OK, (mk_str){NULL, 0});
 	} else if (is_missing(an, &st)) {

@@ -118,6 +118,12 @@ static void test_documents(void)
 		ok(strstr(fake_story(&f), "unserved 1 Job.batch code=not_found ") != NULL, docs[i]);
 		fake_done(&f);
 	}
+	begin(1);
+	fake_answer(&f, 1, "/apis/kueue", 200, "{\"a\":{}}");
+	ok(strstr(fake_story(&f),
+		  "text=\"failed to get server groups: the answer is no list of resources\""),
+	   "without one of Kueue's group there is no link, which says why");
+	fake_done(&f);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		begin(1);
 		fake_answer(&f, 1, "/apis/batch", 200, odd[i]);
