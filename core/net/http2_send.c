@@ -383,7 +383,8 @@ static void too_big(struct http2_transfer *f)
 {
 	char text[REQUEST_TOO_BIG_SIZE];
 
-	request_too_big_words(f->cap, text);
+	request_too_big_words(!f->stream.head_done,
+			      f->stream.head_done ? f->cap : (size_t)HTTP2_MAX_HEAD, text);
 	http2_transfer_end(f, TRANSPORT_LOST, ERR_TOO_BIG, text);
 }
 

@@ -79,7 +79,9 @@ const char *request_dial_words(int errno_value)
 	}
 }
 
-void request_too_big_words(size_t cap, char text[static REQUEST_TOO_BIG_SIZE])
+void request_too_big_words(bool head, size_t cap, char text[static REQUEST_TOO_BIG_SIZE])
 {
-	snprintf(text, REQUEST_TOO_BIG_SIZE, "the answer is larger than %zu MiB", cap >> 20);
+	snprintf(text, REQUEST_TOO_BIG_SIZE, "the %s larger than %zu %s",
+		 head ? "heads of the answer are" : "answer is", head ? cap >> 10 : cap >> 20,
+		 head ? "KiB" : "MiB");
 }

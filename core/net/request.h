@@ -35,7 +35,7 @@ enum mk_code request_check(const struct transport_request *r, struct net_fence *
 /* Why a connection was not made, as Go's client says it: "connect: connection refused". Static. */
 const char *request_dial_words(int errno_value);
 
-/* What is said of an answer of more than 'cap' bytes. */
-void request_too_big_words(size_t cap, char text[static REQUEST_TOO_BIG_SIZE]);
+/* What is said of an answer of more than 'cap' bytes; 'head': of one whose head is too large. */
+void request_too_big_words(bool head, size_t cap, char text[static REQUEST_TOO_BIG_SIZE]);
 
 #endif

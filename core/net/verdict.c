@@ -98,7 +98,8 @@ static enum mk_code own_reason(const struct exchange *x, char text[static 256])
 		return ERR_UNAVAILABLE;
 	}
 	if (x->too_big) {
-		request_too_big_words(x->cap, text);
+		request_too_big_words(!x->head_done,
+				      x->head_done ? x->cap : (size_t)EXCHANGE_MAX_HEAD, text);
 		return ERR_TOO_BIG;
 	}
 	if (x->no_memory) {

@@ -459,6 +459,8 @@ static void test_head_flood(void)
 	sink_send(TRANSPORT_READ, "GET", "/version", NULL, 5000, 2);
 	sink_until(&sink_seen[2].ends, 1);
 	is_int(sink_seen[2].code, ERR_TOO_BIG, "one of 100 KiB is not");
+	is_str(sink_seen[2].text, "the heads of the answer are larger than 64 KiB",
+	       "which is said");
 	is_int(sink_seen[2].heads, 0, "nothing of it is told");
 	sink_server.hook = NULL;
 	ok(sink_get(3) && connects() == 1, "the connection has stayed");
