@@ -4,6 +4,7 @@
 
 #include "core/base/alloc.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/store/kept.h"
 
@@ -168,6 +169,7 @@ struct wl *wl_make(struct engine *e, mk_str ns, mk_str name)
 	w->pace = pace_new();
 	w->round = round_new();
 	w->fault_said_at = INT64_MIN;
+	w->unnamed.since = INT64_MAX;
 	w->explained_at = INT64_MIN;
 	/* One that a list shows may have come to its stage long ago. */
 	w->stage = manager_knows(e, KIND_WORKLOAD) ? STAGE_NONE : STAGE_UNKNOWN;
@@ -357,6 +359,7 @@ void wl_clusters_tidy(struct engine *e, struct wl *w)
 		if (cluster_get(e, wc->id)) {
 			w->cl[n++] = *wc;
 		} else {
+			copied_lose(e, w, wc);
 			wl_cluster_done(wc);
 		}
 	}

@@ -58,6 +58,7 @@
 #include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
 #include "core/engine/rule_list.h"
+#include "core/engine/rules/copied_notes.h"
 #include "core/engine/rules/patience_notes.h"
 #include "core/engine/rules/placed.h"
 #include "core/engine/store/queue.h"
@@ -101,6 +102,7 @@ struct lasting {
 
 	/* clusters/server.c */
 	int64_t moved_ms; /* wall ms, a whole second, since when it leads to this server; 0 always */
+	int64_t moved_at; /* ... as this process has noticed (monotonic ms) */
 	bool moved_now;   /* ... and the record has the server before */
 	bool unclear;     /* ... because an object is missing, and its identity is hidden */
 	bool gone_now,
@@ -208,6 +210,8 @@ struct bout {
 	/* rules/race.c, rules/won.c */
 	int64_t evicted_at; /* the clone was seen evicted then, and is waited for; 0 it is not */
 
+	int64_t copied_at; /* rules/copied.c: the winner's copy was seen then; 0 it was not */
+
 	/* rules/breaker.c */
 	bool made;               /* our clone was seen */
 	unsigned again;          /* times that it was created again */
@@ -224,6 +228,8 @@ struct wl_cluster {
 
 	/* rules/workload.c */
 	bool uses; /* counted in the users of the cluster's job table, see watches_use */
+
+	struct copied copy; /* rules/copied.c: it outlives the round */
 
 	/* rules/race.c: a Workload of this name that is not ours */
 	bool reported; /* an Event has told of it */
@@ -349,6 +355,7 @@ struct wl {
 	uint32_t forgotten;   /* value of engine.forgotten when 'cl' was looked through last */
 	mk_str key, ns, name; /* views into 'text' */
 	struct round round;
+	struct unnamed unnamed; /* rules/copied.c */
 
 	/* rules/clone.c */
 	char hash[48]; /* of the local spec at hash_generation */

@@ -7,6 +7,7 @@
 #include "core/base/backoff.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/why.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
@@ -58,6 +59,15 @@ static void add(struct arena *a, struct parts *parts, mk_str name, mk_str words)
 	parts->v[parts->n++] = (struct part){.names = name, .words = words, .n = 1};
 }
 
+/* There is room for it. */
+static void add_unnamed(struct pass *p, struct parts *parts)
+{
+	if (copied_unnamed_until(p) > p->e->now) {
+		add(&p->e->scratch, parts, STR("the worker where the job ran"),
+		    copied_unnamed_words(p));
+	}
+}
+
 /*
  * Clusters of the config in its order, of a large one those that have their turn; those of equal
  * words together. NULL: out of memory.
@@ -66,7 +76,8 @@ static struct parts parts_of(struct pass *p)
 {
 	struct arena *a = &p->e->scratch;
 	const struct roster *all = &p->roster;
-	struct parts parts = {.v = arena_array(a, p->n_clones + all->n_named, sizeof(struct part))};
+	struct parts parts = {
+		.v = arena_array(a, p->n_clones + all->n_named + 1, sizeof(struct part))};
 
 	for (CLONES_EACH(k, p)) {
 		struct why_cluster w;
@@ -80,6 +91,9 @@ static struct parts parts_of(struct pass *p)
 		if (!cluster_named(p->e, all->names[i])) {
 			add(a, &parts, all->names[i], STR("no MultiKueueCluster has this name"));
 		}
+	}
+	if (parts.v) {
+		add_unnamed(p, &parts);
 	}
 	return parts;
 }
@@ -159,15 +173,20 @@ static bool is_held(const struct pass *p)
 static mk_str ending(struct pass *p)
 {
 	struct arena *a = p->e->out->arena;
-	struct parts parts = {.v = arena_array(&p->e->scratch, p->n_clones, sizeof(struct part))};
+	struct parts parts = {
+		.v = arena_array(&p->e->scratch, p->n_clones + 1, sizeof(struct part))};
 
 	for (CLONES_EACH(k, p)) {
+		bool hides = !cluster_up(k->c) && (k->in_config || copied_on(p, k));
 		struct why_cluster w;
 
 		why_cluster(p, k, &w);
-		if (parts.v && (w.why == WHY_WINDING || (k->in_config && !cluster_up(k->c)))) {
+		if (parts.v && (w.why == WHY_WINDING || hides)) {
 			add(a, &parts, str_of(k->c->name), w.words);
 		}
+	}
+	if (parts.v) {
+		add_unnamed(p, &parts);
 	}
 	return parts.n > 0 ? with_parts(a, STR(""), &parts, ENDING) : STR("");
 }

@@ -6,6 +6,7 @@
 #include "core/engine/answers/loss.h"
 #include "core/engine/answers/why_words.h"
 #include "core/engine/rules/breaker.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/gates.h"
 #include "core/engine/rules/lost.h"
@@ -365,7 +366,7 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (ret->words.n > 0) {
 		if (won) {
 			winner_hidden(p, k, KIND_WORKLOAD, ret);
-		} else if (winds_down(p) && k->in_config) {
+		} else if (winds_down(p) && (k->in_config || copied_on(p, k))) {
 			maybe_there(p, k, ret);
 		}
 		return;

@@ -47,6 +47,12 @@ static bool is_another(const struct cluster *c, const struct facts *f)
 	       !str_eq(id, recorded);
 }
 
+static void set_moved(struct engine *e, struct cluster *c, int64_t wall_ms)
+{
+	c->own.moved_ms = wall_ms;
+	c->own.moved_at = e->now;
+}
+
 /*
  * The date is that of the record, or of the first look at the other server until it is written. A
  * cluster that was made anew under its name has no record: its creation is the date.
@@ -60,10 +66,12 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 
 	recorded = f->made_ms > recorded ? f->made_ms : recorded;
 	if (another && !c->own.moved_now) {
-		c->own.moved_ms = wall_second(e->wall);
+		set_moved(e, c, wall_second(e->wall));
 		touch_view(e, c);
 	} else if (!another && !(c->own.unclear && c->own.moved_ms > recorded)) {
-		c->own.moved_ms = recorded;
+		if (c->own.moved_ms != recorded) {
+			set_moved(e, c, recorded);
+		}
 		c->own.unclear = false;
 	}
 	c->own.moved_now = another;
@@ -80,7 +88,7 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 void server_doubt(struct engine *e, struct cluster *c)
 {
 	c->own.unclear = true;
-	c->own.moved_ms = wall_second(e->wall);
+	set_moved(e, c, wall_second(e->wall));
 	queue_add(&e->queue, &c->item);
 }
 

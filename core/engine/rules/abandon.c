@@ -3,6 +3,7 @@
 #include "core/engine/rules/abandon.h"
 
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
@@ -27,7 +28,7 @@ static bool runs_not_on(struct pass *p, struct clone *k)
 {
 	enum twin job;
 
-	if ((p->config && !k->in_config) || k->twin == TWIN_ALIAS) {
+	if ((p->config && !k->in_config && !copied_on(p, k)) || k->twin == TWIN_ALIAS) {
 		return true;
 	}
 	if (lost_waits_elsewhere(p, k)) {
@@ -96,7 +97,7 @@ void abandon_pass(struct pass *p)
 {
 	struct clone here = {.c = p->e->clusters[CLUSTER_MANAGER]};
 
-	if (!may_hold_quota(p) || may_be_hidden(p)) {
+	if (!may_hold_quota(p) || may_be_hidden(p) || copied_waits(p)) {
 		return;
 	}
 	for (CLONES_EACH(k, p)) {

@@ -5,6 +5,7 @@
 #include "core/base/timefmt.h"
 #include "core/engine/clusters/server.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/twin.h"
 
 enum { CLOCK_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
@@ -36,7 +37,7 @@ int64_t lost_deadline(const struct engine *e, const struct cluster *c, int64_t s
  * With lostWorkerPolicy Keep a running job waits without limit, the quota of an evicted one does
  * not: docs/decisions/0051.
  */
-static int64_t patience(const struct engine *e)
+int64_t lost_patience(const struct engine *e)
 {
 	return e->o.worker_lost_keep ? KEEP_PATIENCE_MS : e->o.worker_lost_timeout_ms;
 }
@@ -46,7 +47,7 @@ bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind)
 	int64_t since = hidden_since(c, kind);
 
 	return (c->own.gone_now && !cluster_up(c)) ||
-	       pass_is_due(p, lost_after(p->e, since, patience(p->e)));
+	       pass_is_due(p, lost_after(p->e, since, lost_patience(p->e)));
 }
 
 /* --- at the server to which the name led before ----------------------------------------------- */
@@ -114,7 +115,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	}
 	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
 		 sent_at(p) <= c->own.moved_ms;
-	if (!before && !is_doubtful(p, k)) {
+	if (before ? copied_since_moved(p, k) : !is_doubtful(p, k)) {
 		return INT64_MAX;
 	}
 	if (!before && !e->out) {
@@ -132,7 +133,7 @@ int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int6
 
 	return c->own.gone_before ? since
 	       : holds            ? INT64_MAX
-				  : lost_after(p->e, since, patience(p->e));
+				  : lost_after(p->e, since, lost_patience(p->e));
 }
 
 bool lost_waits_elsewhere(struct pass *p, struct clone *k)

@@ -10,6 +10,8 @@
  * wait for them any more? If not, the pass comes again then.
  */
 bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind);
+/* How long an evicted Workload waits for a cluster that is out of reach. */
+int64_t lost_patience(const struct engine *e);
 /*
  * End of the wait for a cluster that is lost since 'since' (monotonic ms): at once when an operator
  * has declared its server lost. INT64_MAX with lostWorkerPolicy Keep: never.

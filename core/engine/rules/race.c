@@ -9,6 +9,7 @@
 #include "core/engine/rules/assume.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/clone.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
@@ -266,7 +267,7 @@ static bool may_run_unseen(struct pass *p, const struct clone *k)
  */
 static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
-	bool any = false;
+	bool any = copied_waits(p);
 
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);

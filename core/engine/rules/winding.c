@@ -7,6 +7,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/abandon.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/hidden.h"
 #include "core/engine/rules/job.h"
@@ -225,7 +226,7 @@ static bool may_turn_up(struct pass *p, struct clone *k)
 {
 	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
 
-	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config)) {
+	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config && !copied_on(p, k))) {
 		return false;
 	}
 	if (cluster_up(k->c)) {
@@ -275,7 +276,7 @@ static struct clone *ready_clone(struct pass *p)
 void winding_without_cluster(struct pass *p)
 {
 	struct clone *k;
-	bool unknown = false;
+	bool unknown;
 
 	if (!jobs_known(p)) {
 		return;
@@ -286,6 +287,7 @@ void winding_without_cluster(struct pass *p)
 	}
 	p->w->round.lost_at = INT64_MAX;
 	k = ready_clone(p);
+	unknown = copied_waits(p);
 	for (CLONES_EACH(any, p)) {
 		unknown |= may_turn_up(p, any) || lost_waits_elsewhere(p, any);
 	}

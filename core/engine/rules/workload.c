@@ -7,6 +7,7 @@
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/authority.h"
 #include "core/engine/rules/breaker.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
@@ -385,6 +386,7 @@ static bool count_uses(struct pass *p)
 		if (k->twin == TWIN_ALIAS) {
 			continue; /* counted under the other name */
 		}
+		copied_note(p, k);
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && twin_of_job(p, job) != TWIN_OTHER);
 		any |= p->grouped && !p->local && twin_recorded(p, k) != TWIN_ABSENT;

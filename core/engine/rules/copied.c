@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* On which server a copy of the job is; see copied.h. */
+#include "core/engine/rules/copied.h"
+
+#include "core/base/hash.h"
+#include "core/base/timefmt.h"
+#include "core/engine/act/note.h"
+#include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
+#include "core/engine/rules/lost.h"
+#include "core/engine/rules/twin.h"
+
+/* A server whose identity may not be read is known by the name that leads to it. */
+static uint64_t place_of(const struct cluster *c)
+{
+	mk_str server = str_of(c->own.server);
+
+	return hash64(server.n > 0 ? server : str_of(c->name));
+}
+
+/* --- what is seen ----------------------------------------------------------------------------- */
+
+/* May a copy that is not seen be there? A create is under way; else what was seen last counts. */
+static bool may_be_there(const struct record *r, const struct wl_cluster *wc)
+{
+	return (r && r->inflight && r->inflight->type == OP_CREATE) || (wc && wc->copy.on != 0);
+}
+
+static bool is_there(const struct pass *p, const struct clone *k, const struct wl_cluster *wc)
+{
+	const struct record *r = twin_record(p, k);
+	enum twin t = twin_recorded(p, k);
+
+	if (t == TWIN_UNKNOWN) {
+		return may_be_there(r, wc);
+	}
+	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
+}
+
+void copied_note(struct pass *p, const struct clone *k)
+{
+	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+	const struct record *r = twin_record(p, k);
+	bool there = p->kind && is_there(p, k, wc);
+
+	wc = there ? wl_cluster(p->e, p->w, k->c->id) : wc;
+	if (!wc) {
+		return;
+	}
+	wc->copy.on = there ? place_of(k->c) : 0;
+	if (there && r && r->present) {
+		wc->copy.of = hash64(r->facts->s[S_ORIGIN_UID]);
+	}
+	if (p->local && str_is(p->f->s[S_CLUSTER], k->c->name) && twin_is_ours(twin_there(p, k))) {
+		wc->bout.copied_at = p->e->now;
+	}
+}
+
+bool copied_on(const struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	return wc && wc->copy.on != 0;
+}
+
+bool copied_since_moved(const struct pass *p, const struct clone *k)
+{
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		if (wc->bout.copied_at != 0 && cluster_get(p->e, wc->id) &&
+		    (wc->id != k->c->id || wc->bout.copied_at > k->c->own.moved_at)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* --- a server without a name ------------------------------------------------------------------ */
+
+void copied_lose(struct engine *e, struct wl *w, const struct wl_cluster *wc)
+{
+	if (wc->copy.on != 0) {
+		w->unnamed = (struct unnamed){.copy = wc->copy, .since = e->now};
+	}
+}
+
+/* Does a cluster show what is on that server? */
+static bool shows(const struct pass *p, const struct cluster *c)
+{
+	enum view view = p->kind ? table_view(c, p->kind) : VIEW_MISSING;
+
+	return place_of(c) == p->w->unnamed.copy.on && alias_is_known(c) &&
+	       table_known(c, KIND_WORKLOAD) && (view == VIEW_KNOWN || view == VIEW_MISSING);
+}
+
+/* Has an operator declared it lost, at the cluster that led there before? */
+static bool is_declared_lost(const struct engine *e, const struct cluster *c, uint64_t place)
+{
+	const struct record *r = cluster_record(e, c);
+	mk_str lost = r ? r->facts->s[S_SERVER_LOST] : STR("");
+
+	return lost.n > 0 && hash64(lost) == place;
+}
+
+int64_t copied_unnamed_until(const struct pass *p)
+{
+	const struct wl *w = p->w;
+
+	if (w->unnamed.since == INT64_MAX || !p->job ||
+	    (!p->grouped && w->unnamed.copy.of != 0 &&
+	     w->unnamed.copy.of != hash64(str_of(p->job->uid)))) {
+		return INT64_MIN;
+	}
+	for (WORKERS_EACH(c, p->e)) {
+		if (shows(p, c) || is_declared_lost(p->e, c, w->unnamed.copy.on)) {
+			return INT64_MIN;
+		}
+	}
+	return lost_after(p->e, w->unnamed.since, lost_patience(p->e));
+}
+
+mk_str copied_unnamed_words(const struct pass *p)
+{
+	struct arena *a = &p->e->scratch;
+	int64_t now = p->e->now, wall = p->e->wall;
+
+	return arena_printf(
+		a,
+		"has no MultiKueueCluster any more since %.*s: the job may go on there, "
+		"and counts as lost at %.*s (workerLostTimeout)",
+		STR_ARG(time_rfc3339(a, wall - (now - p->w->unnamed.since))),
+		STR_ARG(time_rfc3339(a, wall + (copied_unnamed_until(p) - now))));
+}
+
+bool copied_waits(struct pass *p)
+{
+	int64_t until = copied_unnamed_until(p);
+
+	if (!p->job || !p->e->out) {
+		return until > p->e->now;
+	}
+	if (until == INT64_MIN || pass_is_due(p, until)) {
+		p->w->unnamed.since = INT64_MAX;
+		return false;
+	}
+	p->anywhere = true; /* any cluster may turn out to lead there */
+	for (WORKERS_EACH(c, p->e)) {
+		if (place_of(c) == p->w->unnamed.copy.on) {
+			(void)watches_ready(p->e, c, p->kind);
+		}
+	}
+	if (!p->w->unnamed.said && p->e->may_write) {
+		p->w->unnamed.said = true;
+		note_warn(p->e, p->local, "WorkerUnreachable",
+			  "The worker cluster where the job ran %.*s",
+			  STR_ARG(copied_unnamed_words(p)));
+	}
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * On which server a copy of the job is, as this process saw it. The manager's objects do not tell
+ * when they are needed most: an eviction clears status.clusterName before the job has stopped, and
+ * a MultiKueueCluster that is deleted meanwhile takes along all that was known of its server. Such
+ * a copy is not gone, but out of sight: it is waited for as at a lost worker.
+ */
+#ifndef MK_ENGINE_RULES_COPIED_H
+#define MK_ENGINE_RULES_COPIED_H
+
+#include "core/engine/rules/pass.h"
+
+/* At the end of a pass: notes whether a copy of the job is, or may be, on the clone's server. */
+void copied_note(struct pass *p, const struct clone *k);
+/* May a copy be there, as far as its cluster was seen? */
+bool copied_on(const struct pass *p, const struct clone *k);
+/*
+ * Was the copy of the recorded winner seen elsewhere in this round, or there since the cluster
+ * leads to its server? Then none is at the server to which it led before.
+ */
+bool copied_since_moved(const struct pass *p, const struct clone *k);
+/*
+ * Until when a copy is waited for that was seen on a server to which no MultiKueueCluster leads any
+ * more (monotonic ms); INT64_MIN: there is none, or such a server is in sight again.
+ */
+int64_t copied_unnamed_until(const struct pass *p);
+/* The same as a question: if so, an Event reports it, and the pass comes again at the end. */
+bool copied_waits(struct pass *p);
+/* In words for users, with the date of its end. */
+mk_str copied_unnamed_words(const struct pass *p);
+
+/* state.c: the cluster that 'wc' is about has been forgotten. */
+void copied_lose(struct engine *e, struct wl *w, const struct wl_cluster *wc);
+
+#endif

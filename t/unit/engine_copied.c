@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A copy whose server no MultiKueueCluster names any more, while nothing on the manager says where
+ * the job ran: it is out of sight, not gone. And the other way round: where the copy was seen, the
+ * former servers of other names are not waited for.
+ */
+#include "t/lib/engine_world.h"
+
+enum { SECOND = 1000, TIMEOUT = 900 * SECOND };
+
+static void config(struct world *w, const char *clusters)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"spec\":{\"clusters\":%s}}", clusters);
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), text);
+}
+
+static void unname(struct world *w, const char *name)
+{
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", name));
+	w_settle(w);
+}
+
+static struct object *job_at_home(struct world *w)
+{
+	return w_find(w, 0, JOB, "ns", "j");
+}
+
+static bool holds_quota(struct world *w)
+{
+	return !strcmp(w_str(w, job_at_home(w), "/status/active"), "2");
+}
+
+/* The job runs on w2, with two pods. */
+static struct object *running(struct world *w)
+{
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w_later(w, 5 * SECOND);
+	ok(holds_quota(w), "the job runs, and its status says so at home");
+	return wl;
+}
+
+/* Kueue suspends it on the manager, too. */
+static void evicted(struct world *w, struct object *wl)
+{
+	evict(w, wl, "AdmissionCheck");
+	w_patch(w, job_at_home(w), "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+}
+
+/* The winner leaves the config, and before its job is stopped there, its MultiKueueCluster goes. */
+static void leaves_config_and_goes(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+	const char *log;
+
+	w->full = true;
+	config(w, "[\"w1\",\"w3\"]");
+	w_settle(w);
+	is_str(check_state(w, wl), "Retry", "the winner leaves the config");
+	w_take(w);
+	unname(w, "w2");
+	evicted(w, wl);
+	w_later(w, TIMEOUT - 20 * SECOND);
+	ok(holds_quota(w), "... and its MultiKueueCluster goes: its copy may run on");
+	log = w_take(w);
+	is_int((int)w_times(log, "\"reason\":\"WorkerUnreachable\""), 1, "one Event reports it");
+	ok(strstr(check_message(w, wl),
+		  "the worker where the job ran: has no MultiKueueCluster any more since") != NULL,
+	   "so does the check");
+	w_later(w, 20 * SECOND);
+	ok(!holds_quota(w), "after workerLostTimeout it counts as lost");
+	w_free(w);
+}
+
+/* The same, and the MultiKueueCluster is there again: its server shows the copy. */
+static void is_back(bool has_copy)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w), *copy = w_find(w, 2, JOB, "ns", "j");
+
+	config(w, "[\"w1\",\"w3\"]");
+	unname(w, "w2");
+	evicted(w, wl);
+	w_later(w, 60 * SECOND);
+	if (!has_copy) {
+		w_del(w, clone_of(w, 2, "wl-j"));
+		w_del(w, copy);
+	}
+	w_take(w);
+	add_cluster(w, 4, "");
+	w->alias_of[4] = 2;
+	add_secret(w, 4);
+	w_later(w, 10 * SECOND);
+	if (has_copy) {
+		ok(strstr(w_take(w), "deactivate") != NULL && holds_quota(w),
+		   "its server has another name: the copy is seen and stopped");
+	} else {
+		ok(!holds_quota(w), "its server has another name: nothing is there any more");
+	}
+	w_free(w);
+}
+
+/* Out of the config and out of reach, the copy may run on. */
+static void leaves_config_and_is_lost(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+	config(w, "[\"w1\",\"w3\"]");
+	evicted(w, wl);
+	w_later(w, TIMEOUT - 20 * SECOND);
+	ok(holds_quota(w), "a worker out of reach leaves the config: its copy may run on");
+	w_later(w, 40 * SECOND);
+	ok(!holds_quota(w), "until it counts as lost");
+	w_free(w);
+}
+
+/* The round ends and the next begins while the copy is out of sight. */
+static void next_round(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	unname(w, "w2");
+	evict(w, wl, "Preempted");
+	release_quota(w, wl);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 3, "wl-j");
+	w_later(w, TIMEOUT - 60 * SECOND);
+	is_str(check_state(w, wl), "Pending", "a copy is out of sight: no other clone wins");
+	w_later(w, 90 * SECOND);
+	is_str(check_state(w, wl), "Ready", "until it counts as lost");
+	w_free(w);
+}
+
+/* Another job of the same name does not wait for it. */
+static void another_job(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	unname(w, "w2");
+	w_del(w, wl);
+	w_del(w, job_at_home(w));
+	w_settle(w);
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 3, "wl-j");
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, wl), "Ready", "another job of the name wins at once");
+	w_free(w);
+}
+
+/* Another client clears clusterName meanwhile. */
+static void winner_is_cleared(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	unname(w, "w2");
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_later(w, TIMEOUT - 20 * SECOND);
+	is_str(check_state(w, wl), "Ready", "no winner on record, a copy out of sight: no Retry");
+	w_later(w, 40 * SECOND);
+	is_str(check_state(w, wl), "Retry", "until it counts as lost");
+	w_free(w);
+}
+
+/* The copy was seen on w2, and is gone: what other names led to before does not matter. */
+static void others_are_made_anew(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 5 * SECOND);
+	unname(w, "w1");
+	add_cluster(w, 1, ",\"creationTimestamp\":\"2027-01-15T08:00:30Z\"");
+	w_settle(w);
+	evicted(w, wl);
+	w_later(w, 30 * SECOND);
+	ok(!holds_quota(w), "another worker's MultiKueueCluster is made anew: quota comes back");
+	w_free(w);
+}
+
+int main(void)
+{
+	leaves_config_and_goes();
+	is_back(true);
+	is_back(false);
+	leaves_config_and_is_lost();
+	next_round();
+	another_job();
+	winner_is_cleared();
+	others_are_made_anew();
+	return done_testing();
+}
