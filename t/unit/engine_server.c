@@ -284,6 +284,39 @@ static void made_anew(void)
 	w_free(w);
 }
 
+/*
+ * A loser's clone that was out of reach at the win: that the winner is out of sight later is no
+ * reason to keep it.
+ */
+static void losers_go(bool anew)
+{
+	struct world *w = w_new(3);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w->stay_down[3] = true;
+	w_link(w, 3, LINK_DOWN);
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	if (anew) {
+		w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+		w_later(w, 5 * SECOND);
+		ok(clone_of(w, 3, "wl-j") != NULL, "a loser's clone is out of reach");
+	} else {
+		lead(w, 2, OTHER);
+		w_later(w, 60 * SECOND);
+	}
+	w->stay_down[3] = false;
+	w_link(w, 3, LINK_UP);
+	w_later(w, 60 * SECOND);
+	ok(!clone_of(w, 3, "wl-j"),
+	   anew ? "the winner's MultiKueueCluster is gone: a loser's clone goes all the same"
+		: "the winner's name leads elsewhere: a loser's clone goes all the same");
+	ok(runs_on(w, wl), "... and the winner is waited for");
+	w_free(w);
+}
+
 /* Of the same name, a clone that lost there and is admitted late is not the winner's. */
 static void another_clone_is_there(void)
 {
@@ -346,6 +379,8 @@ int main(void)
 	declared_lost_while_down();
 	evicted();
 	made_anew();
+	losers_go(true);
+	losers_go(false);
 	another_clone_is_there();
 	new_jobs_go_on();
 	return done_testing();

@@ -232,3 +232,18 @@ void remove_losers(struct pass *p, const struct clone *keep)
 		}
 	}
 }
+
+static bool has_none(struct pass *p, struct clone *k)
+{
+	return twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
+}
+
+void remove_jobless(struct pass *p, const struct clone *keep)
+{
+	for (CLONES_EACH(k, p)) {
+		if (k != keep && twin_is_ours(k->twin) && watches_ready(p->e, k->c, p->kind) &&
+		    twin_there(p, k) == TWIN_ABSENT && members_each(p, k, has_none)) {
+			(void)remove_remote(p, k, R_LOSER);
+		}
+	}
+}

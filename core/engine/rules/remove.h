@@ -18,6 +18,11 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule);
 void remove_all(struct pass *p, enum rule rule);
 /* The same for all clones but 'keep' (NULL: all). */
 void remove_losers(struct pass *p, const struct clone *keep);
+/*
+ * The same while it is not known where the winner is: a clone with a job, or that may have one, may
+ * be the winner's under another name, and stays.
+ */
+void remove_jobless(struct pass *p, const struct clone *keep);
 /* Deletes a remote job of ours that was not made for the local job. */
 void remove_copy(struct pass *p, struct record *r, enum rule rule);
 

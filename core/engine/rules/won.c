@@ -396,6 +396,7 @@ static void cluster_gone(struct pass *p)
 			return;
 		}
 	}
+	remove_jobless(p, NULL);
 	hidden_cluster(p, p->f->s[S_CLUSTER]);
 }
 
@@ -527,6 +528,7 @@ void won_pass(struct pass *p)
 	struct clone *other = !k || since != INT64_MAX ? renamed_winner(p) : NULL;
 
 	if (!other && since != INT64_MAX && hidden_elsewhere(p, k, since)) {
+		remove_jobless(p, k);
 		return;
 	}
 	k = other ? other : k ? alias_speaker(k) : NULL;
