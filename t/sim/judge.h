@@ -37,6 +37,7 @@ struct judged {
 	int64_t retried_at[MAX_PLANES];
 	int64_t won_at;      /* clusterName was written; 0 it is empty */
 	int64_t waits_since; /* 0: it does not wait */
+	uint64_t waits_uid;  /* of the Workload that waits, hashed: one made anew waits anew */
 	uint64_t said;       /* its check's message then, hashed */
 };
 

@@ -61,14 +61,16 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	struct judged *j = judged_of(s, u);
 	bool starting = is_starting(s, u, wl), waits = is_waiting(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
+	uint64_t uid = hash64(json_str_at(wl, "/metadata/uid"));
 	int64_t since = judge_calm(s, u->site);
 
 	if (!waits || u->kind == USER_UNMANAGED || !user_job(u, &s->plane[u->site->home])) {
 		j->waits_since = 0;
 		return;
 	}
-	if (j->waits_since == 0) {
+	if (j->waits_since == 0 || j->waits_uid != uid) {
 		j->waits_since = s->now;
+		j->waits_uid = uid;
 		j->said = said;
 	}
 	if (since == INT64_MAX) {
