@@ -123,7 +123,7 @@ void pass_again(struct pass *p, int64_t at);
 bool pass_is_due(struct pass *p, int64_t at);
 /*
  * rules/refusal.c: sends an Event about the Workload when writes to 'r' have been refused for ten
- * seconds, and queues the Workload for that time. Once for each row of refusals.
+ * seconds, and queues the Workload for that time. Each row of refusals has one Event.
  */
 void refusal_tell(struct pass *p, struct record *r);
 /*

@@ -7,6 +7,12 @@
 #include "core/engine/act/note.h"
 #include "core/engine/rules/twin.h"
 
+/*
+ * A server that refuses one write is likely to refuse the Event, too, which is sent once. One that
+ * was taken has the same name.
+ */
+enum { TELL_AGAIN_MS = 10 * 60 * 1000 };
+
 /* The server's words without control characters, which no Event and no log is to have. */
 static mk_str cleaned(struct arena *a, mk_str words)
 {
@@ -55,6 +61,7 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 			return; /* the next refusal is the first, then */
 		}
 		f->since = e->now;
+		f->tell_at = e->now + REFUSAL_SAY_MS;
 		f->object_since = INT64_MAX;
 		r->refusal = f;
 	}
@@ -176,10 +183,10 @@ void refusal_tell(struct pass *p, struct record *r)
 {
 	struct refusal *f = r->refusal;
 
-	if (f->told || f->rule == R_CREATE || !p->local || !p->e->may_write ||
-	    !pass_is_due(p, f->since + REFUSAL_SAY_MS)) {
+	if (f->rule == R_CREATE || !p->local || !p->e->may_write || !pass_is_due(p, f->tell_at)) {
 		return; /* rules/rest.c tells of clones that are refused */
 	}
-	f->told = true;
-	note_warn(p->e, p->local, "WriteRefused", "%.*s", STR_ARG(words_of(p->e, r)));
+	f->tell_at = p->e->now + TELL_AGAIN_MS;
+	note_once(p->e, p->local, "WriteRefused", p->e->wall - (p->e->now - f->since),
+		  words_of(p->e, r));
 }

@@ -20,7 +20,7 @@ struct refusal {
 	int64_t object_since; /* ... for what was written; INT64_MAX: the last had another cause */
 	enum rule rule;       /* of the last one */
 	int64_t last_at;      /* ... its time */
-	bool told;            /* an Event has told of it */
+	int64_t tell_at;      /* an Event tells of it then */
 	bool smallest;        /* rules/finish.c: the last status sent was the smallest */
 	char *words;          /* of the server; NULL: none, or out of memory */
 };
