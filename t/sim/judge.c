@@ -31,16 +31,16 @@ struct judged *judged_of(const struct sim *s, const struct user *u)
 
 /* --- what daemons can do ---------------------------------------------------------------------- */
 
-static bool has_leader(const struct sim *s, const struct site *site)
+const struct proc *judge_leader(const struct sim *s, const struct site *site)
 {
 	for (size_t i = 0; i < s->n_procs; i++) {
 		const struct proc *p = &s->proc[i];
 
 		if (p->site == site && p->alive && p->leads && p->frozen_until <= s->now) {
-			return true;
+			return p;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static void note_calm(struct sim *s, size_t i)
@@ -49,7 +49,7 @@ static void note_calm(struct sim *s, size_t i)
 	int64_t *since = &s->judge->calm_since[i];
 	bool calm = !s->no_plugin && !home->limit_jobs && !home->forbid_jobs &&
 		    !home->forbid_status && faults_refused_until(s, home) != INT64_MAX &&
-		    !excuse_late(s, home) && has_leader(s, &s->site[i]);
+		    !excuse_late(s, home) && judge_leader(s, &s->site[i]) != NULL;
 
 	*since = !calm ? INT64_MAX : *since < s->now ? *since : s->now;
 }

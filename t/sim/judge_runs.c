@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The judge: one run at a time (I1), rests after Retry (I7), the server that won (I8). */
+#include <string.h>
+
 #include "t/sim/sim.h"
 
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
@@ -146,6 +148,21 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 	}
 }
 
+/*
+ * Rests are notes of a process: unlike a server's date (I8) they are on no record, and the next one
+ * begins with the shortest again (decision 0115).
+ */
+static void note_leader(struct sim *s, const struct user *u, struct judged *j)
+{
+	const struct proc *by = judge_leader(s, u->site);
+
+	if (by != NULL && (by != j->retried_by || by->gen != j->retried_gen)) {
+		memset(j->retries, 0, sizeof(j->retries));
+		j->retried_by = by;
+		j->retried_gen = by->gen;
+	}
+}
+
 void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 {
 	const struct plane *p = plane_of_cluster(s, json_str_at(c->before, "/status/clusterName"));
@@ -154,7 +171,8 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 	if (!p) {
 		return;
 	}
-	if (s->now - j->retried_at[p->index] > RETRIES_MS) {
+	note_leader(s, u, j);
+	if (s->now - j->retried_at[p->index] > RETRIES_MS || j->retries[p->index] == 0) {
 		j->retries[p->index] = 0;
 		j->retried_at[p->index] = s->now;
 	}
