@@ -210,7 +210,7 @@ struct bout {
 	/* rules/race.c, rules/won.c */
 	int64_t evicted_at; /* the clone was seen evicted then, and is waited for; 0 it is not */
 
-	int64_t copied_at; /* rules/copied.c: the winner's copy was seen then; 0 it was not */
+	int64_t won_at; /* rules/copied.c: it was the winner, at this server, then; 0 it was not */
 
 	/* rules/breaker.c */
 	bool made;               /* our clone was seen */

@@ -193,6 +193,34 @@ static void others_are_made_anew(void)
 	w_free(w);
 }
 
+/* A new process finds the winner on record, and its copy gone: it knows as much. */
+static void process_is_new(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	/* The reservation is younger than the clusters, and older than what is made anew. */
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\","
+		"\"reason\":\"QuotaReserved\",\"message\":\"\",\"lastTransitionTime\":"
+		"\"2027-01-15T08:00:02Z\"}]}}");
+	unname(w, "w1");
+	add_cluster(w, 1, ",\"creationTimestamp\":\"2027-01-15T08:00:30Z\"");
+	w_later(w, 30 * SECOND);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
+		w->turns[i] = 0;
+	}
+	w_restart(w);
+	w_later(w, 10 * SECOND);
+	is_str(check_state(w, wl), "Retry", "a new process finds that the copy is gone");
+	evicted(w, wl);
+	w_later(w, 30 * SECOND);
+	ok(!holds_quota(w), "... from where it won: quota comes back");
+	w_free(w);
+}
+
 int main(void)
 {
 	leaves_config_and_goes();
@@ -203,5 +231,6 @@ int main(void)
 	another_job();
 	winner_is_cleared();
 	others_are_made_anew();
+	process_is_new();
 	return done_testing();
 }

@@ -37,7 +37,7 @@ static bool is_there(const struct pass *p, const struct clone *k, const struct w
 	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
 }
 
-void copied_note(struct pass *p, const struct clone *k)
+static void note_copy(struct pass *p, const struct clone *k)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 	const struct record *r = twin_record(p, k);
@@ -51,8 +51,26 @@ void copied_note(struct pass *p, const struct clone *k)
 	if (there && r && r->present) {
 		wc->copy.of = hash64(r->facts->s[S_ORIGIN_UID]);
 	}
-	if (p->local && str_is(p->f->s[S_CLUSTER], k->c->name) && twin_is_ours(twin_there(p, k))) {
-		wc->bout.copied_at = p->e->now;
+}
+
+/* Is the recorded winner in sight, at the server that the job was sent to? */
+static bool is_where_it_won(const struct pass *p, const struct clone *k)
+{
+	return p->local && str_is(p->f->s[S_CLUSTER], k->c->name) && cluster_up(k->c) &&
+	       alias_is_known(k->c) &&
+	       (twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < p->f->since_ms);
+}
+
+void copied_note(struct pass *p, const struct clone *k)
+{
+	struct wl_cluster *wc;
+
+	note_copy(p, k);
+	if (is_where_it_won(p, k)) {
+		wc = wl_cluster(p->e, p->w, k->c->id);
+		if (wc) {
+			wc->bout.won_at = p->e->now;
+		}
 	}
 }
 
@@ -63,11 +81,11 @@ bool copied_on(const struct pass *p, const struct clone *k)
 	return wc && wc->copy.on != 0;
 }
 
-bool copied_since_moved(const struct pass *p, const struct clone *k)
+bool copied_only_since(const struct pass *p, const struct clone *k)
 {
 	for (WL_CLUSTERS_EACH(wc, p->w)) {
-		if (wc->bout.copied_at != 0 && cluster_get(p->e, wc->id) &&
-		    (wc->id != k->c->id || wc->bout.copied_at > k->c->own.moved_at)) {
+		if (wc->bout.won_at != 0 && cluster_get(p->e, wc->id) &&
+		    (wc->id != k->c->id || wc->bout.won_at > k->c->own.moved_at)) {
 			return true;
 		}
 	}

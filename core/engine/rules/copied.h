@@ -15,10 +15,10 @@ void copied_note(struct pass *p, const struct clone *k);
 /* May a copy be there, as far as its cluster was seen? */
 bool copied_on(const struct pass *p, const struct clone *k);
 /*
- * Was the copy of the recorded winner seen elsewhere in this round, or there since the cluster
- * leads to its server? Then none is at the server to which it led before.
+ * Is it known that the job was sent elsewhere in this round, or there since the cluster leads to
+ * its server? Then no copy is at the server to which it led before.
  */
-bool copied_since_moved(const struct pass *p, const struct clone *k);
+bool copied_only_since(const struct pass *p, const struct clone *k);
 /*
  * Until when a copy is waited for that was seen on a server to which no MultiKueueCluster leads any
  * more (monotonic ms); INT64_MIN: there is none, or such a server is in sight again.

@@ -115,7 +115,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	}
 	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
 		 sent_at(p) <= c->own.moved_ms;
-	if (before ? copied_since_moved(p, k) : !is_doubtful(p, k)) {
+	if (before ? copied_only_since(p, k) : !is_doubtful(p, k)) {
 		return INT64_MAX;
 	}
 	if (!before && !e->out) {
