@@ -50,6 +50,56 @@ bool bound_is_busy(const struct sim *s, const struct plane *home)
 	return false;
 }
 
+/* When the condition became so; INT64_MAX: it is not. */
+static int64_t since(const struct json *o, const char *type)
+{
+	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
+	int64_t ms;
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "type")), type) &&
+		    str_is(json_str(json_get(it.val, "status")), "True") &&
+		    time_parse(json_str(json_get(it.val, "lastTransitionTime")), &ms)) {
+			return ms - WALL0;
+		}
+	}
+	return INT64_MAX;
+}
+
+/* Is a worker out of sight, which may have the copy? Its quota is held until that is known. */
+static bool may_run_unseen(const struct sim *s)
+{
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		if (excuse_late(s, &s->plane[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A MultiKueueCluster that was made anew since the reservation has no record of the server that its
+ * name led to before: a process that has not seen the winner waits for that server.
+ */
+static bool may_be_at_former_server(struct sim *s, const struct user *u, const struct json *wl)
+{
+	int64_t reserved = since(wl, "QuotaReserved"), made;
+	size_t pos = 0;
+	const struct json *o;
+
+	if (judge_knows_winner(s, u)) {
+		return false;
+	}
+	while ((o = ks_each(s->plane[u->site->home].store, CLUSTERS, &pos)) != NULL) {
+		if (time_parse(json_str_at(o, "/metadata/creationTimestamp"), &made) &&
+		    made - WALL0 >= reserved &&
+		    s->now < made - WALL0 + s->lost_timeout_ms + QUOTA_BACK_MS) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void bound_quota(struct sim *s, size_t index)
 {
 	struct user *u = &s->user[index];
@@ -60,7 +110,8 @@ void bound_quota(struct sim *s, size_t index)
 	    has_condition(wl, "Finished") || json_at(wl, "/metadata/deletionTimestamp") != NULL) {
 		return; /* it was evicted again since, or has no quota, or no job that could stop */
 	}
-	if (bound_is_busy(s, &s->plane[u->site->home]) || judge_is_refused(s, u)) {
+	if (bound_is_busy(s, &s->plane[u->site->home]) || judge_is_refused(s, u) ||
+	    may_run_unseen(s) || may_be_at_former_server(s, u, wl)) {
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}
@@ -146,22 +197,6 @@ static void count(struct sim *s, struct user *u, const struct msg *m)
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
-
-/* When the condition became so; INT64_MAX: it is not. */
-static int64_t since(const struct json *o, const char *type)
-{
-	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
-	int64_t ms;
-
-	while (json_next(&it)) {
-		if (str_is(json_str(json_get(it.val, "type")), type) &&
-		    str_is(json_str(json_get(it.val, "status")), "True") &&
-		    time_parse(json_str(json_get(it.val, "lastTransitionTime")), &ms)) {
-			return ms - WALL0;
-		}
-	}
-	return INT64_MAX;
-}
 
 /* Has this daemon had a link to the server for a while, by whatever name? */
 static bool is_linked(const struct proc *p, const struct plane *to)

@@ -31,16 +31,40 @@ struct judged *judged_of(const struct sim *s, const struct user *u)
 
 /* --- what daemons can do ---------------------------------------------------------------------- */
 
-const struct proc *judge_leader(const struct sim *s, const struct site *site)
+struct led judge_leader(const struct sim *s, const struct site *site)
 {
 	for (size_t i = 0; i < s->n_procs; i++) {
 		const struct proc *p = &s->proc[i];
 
 		if (p->site == site && p->alive && p->leads && p->frozen_until <= s->now) {
-			return p;
+			return (struct led){p, p->gen};
 		}
 	}
-	return NULL;
+	return (struct led){0};
+}
+
+bool judge_is_led(struct led x, struct led y)
+{
+	return x.by == y.by && x.gen == y.gen;
+}
+
+bool judge_knows_winner(const struct sim *s, const struct user *u)
+{
+	struct led won_by = judged_of(s, u)->won_by;
+
+	return won_by.by != NULL && judge_is_led(won_by, judge_leader(s, u->site));
+}
+
+/* A winner that is on record at a look has been seen by who leads. */
+static void note_won(struct sim *s, const struct user *u, const struct json *wl)
+{
+	struct judged *j = judged_of(s, u);
+
+	if (json_str_at(wl, "/status/clusterName").n > 0) {
+		j->won_by = judge_leader(s, u->site);
+	} else if (!has_condition(wl, "Evicted")) {
+		j->won_by = (struct led){0};
+	}
 }
 
 static void note_calm(struct sim *s, size_t i)
@@ -49,7 +73,7 @@ static void note_calm(struct sim *s, size_t i)
 	int64_t *since = &s->judge->calm_since[i];
 	bool calm = !s->no_plugin && !home->limit_jobs && !home->forbid_jobs &&
 		    !home->forbid_status && faults_refused_until(s, home) != INT64_MAX &&
-		    !excuse_late(s, home) && judge_leader(s, &s->site[i]) != NULL;
+		    !excuse_late(s, home) && judge_leader(s, &s->site[i]).by != NULL;
 
 	*since = !calm ? INT64_MAX : *since < s->now ? *since : s->now;
 }
@@ -86,6 +110,7 @@ static void look_at(struct sim *s, struct user *u)
 		return;
 	}
 	wl = workload_of(s, u);
+	note_won(s, u, wl);
 	judge_home(s, u);
 	judge_waits(s, u, wl);
 }

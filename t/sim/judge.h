@@ -28,6 +28,12 @@ enum {
 	JUDGE_REFUSALS = 64,
 };
 
+/* A daemon's process that led; what it knows beyond the servers' objects is its own. */
+struct led {
+	const struct proc *by; /* NULL: none */
+	unsigned gen;
+};
+
 /* What the judge remembers of a user's job. */
 struct judged {
 	bool is_doubled;              /* it runs twice, one copy out of sight */
@@ -35,12 +41,11 @@ struct judged {
 	int64_t ended_at[MAX_PLANES]; /* ... ended then; 0 it has not */
 	unsigned retries[MAX_PLANES]; /* of late, with that place as the winner */
 	int64_t retried_at[MAX_PLANES];
-	const struct proc *retried_by; /* a daemon's notes of rests are its own: it led then, */
-	unsigned retried_gen;          /* ... in this process */
-	int64_t won_at;                /* clusterName was written; 0 it is empty */
-	int64_t waits_since;           /* 0: it does not wait */
-	uint64_t waits_uid; /* of the Workload that waits, hashed: one made anew waits anew */
-	uint64_t said;      /* its check's message then, hashed */
+	struct led retried_by; /* ... and in that process */
+	struct led won_by;     /* it has seen the winner of this round on record */
+	int64_t waits_since;   /* 0: it does not wait */
+	uint64_t waits_uid;    /* of the Workload that waits, hashed: one made anew waits anew */
+	uint64_t said;         /* its check's message then, hashed */
 };
 
 /* A remote object that nothing stands for. */
@@ -76,8 +81,11 @@ void judge_commit(struct sim *s, struct plane *p, const struct ks_commit *c, con
 /* Whenever time has gone on. */
 void judge_look(struct sim *s);
 struct judged *judged_of(const struct sim *s, const struct user *u);
-/* The daemon of the site that leads and can act; NULL: none. */
-const struct proc *judge_leader(const struct sim *s, const struct site *site);
+/* The daemon of the site that leads and can act. */
+struct led judge_leader(const struct sim *s, const struct site *site);
+bool judge_is_led(struct led x, struct led y);
+/* Does the process that leads know where the job was sent in this round? */
+bool judge_knows_winner(const struct sim *s, const struct user *u);
 /* Since when a daemon of the site could act; INT64_MAX: it cannot. */
 int64_t judge_calm(const struct sim *s, const struct site *site);
 /* ... and reach that worker. */

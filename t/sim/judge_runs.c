@@ -154,12 +154,11 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
  */
 static void note_leader(struct sim *s, const struct user *u, struct judged *j)
 {
-	const struct proc *by = judge_leader(s, u->site);
+	struct led by = judge_leader(s, u->site);
 
-	if (by != NULL && (by != j->retried_by || by->gen != j->retried_gen)) {
+	if (by.by != NULL && !judge_is_led(by, j->retried_by)) {
 		memset(j->retries, 0, sizeof(j->retries));
 		j->retried_by = by;
-		j->retried_gen = by->gen;
 	}
 }
 
