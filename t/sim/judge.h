@@ -41,11 +41,12 @@ struct judged {
 	int64_t ended_at[MAX_PLANES]; /* ... ended then; 0 it has not */
 	unsigned retries[MAX_PLANES]; /* of late, with that place as the winner */
 	int64_t retried_at[MAX_PLANES];
-	struct led retried_by; /* ... and in that process */
-	struct led won_by;     /* it has seen the winner of this round on record */
-	int64_t waits_since;   /* 0: it does not wait */
-	uint64_t waits_uid;    /* of the Workload that waits, hashed: one made anew waits anew */
-	uint64_t said;         /* its check's message then, hashed */
+	int64_t rests_since[MAX_PLANES]; /* ... the last Retry; 0 none */
+	struct led retried_by;           /* ... and in that process */
+	struct led won_by;               /* it has seen the winner of this round on record */
+	int64_t waits_since;             /* 0: it does not wait */
+	uint64_t waits_uid; /* of the Workload that waits, hashed: one made anew waits anew */
+	uint64_t said;      /* its check's message then, hashed */
 };
 
 /* A remote object that nothing stands for. */
