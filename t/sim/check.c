@@ -106,7 +106,7 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 		return;
 	}
 	if (excuse_unasked(s, p, local) || excuse_started(&s->plane[site->home], local) ||
-	    excuse_orphaned(s, &s->plane[site->home], p, c)) {
+	    excuse_orphaned(s, site, p, local, c)) {
 		return;
 	}
 	if (is_pod(c) && !ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name)) {

@@ -122,22 +122,39 @@ bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *loc
 	return false;
 }
 
+/* The job of an orphan's clone is not made any more: nothing is lost with the clone. */
+static bool waits_for_nothing(const struct sim *s, const struct plane *p, const struct json *local,
+			      const struct ks_commit *c)
+{
+	mk_str owner = json_str_at(c->before, "/metadata/annotations/multikueued.io~1owner-name");
+
+	for (size_t i = 0; i < s->n_users; i++) {
+		const struct user *u = &s->user[i];
+
+		if (str_is(owner, u->name) && json_str_at(user_job(u, p), ORIGIN).n > 0) {
+			return false;
+		}
+	}
+	return owner.n > 0 && json_len(json_at(local, "/metadata/ownerReferences")) == 0;
+}
+
 /*
- * A copy that comes to no end: its job was deleted with --cascade=orphan, and another client has
- * deleted its clone, so that Kueue there stops it for good.
+ * Its job was deleted with --cascade=orphan, and has no copy; or another client has deleted the
+ * clone of the copy, which comes to no end then: Kueue there stops it for good.
  */
-bool excuse_orphaned(struct sim *s, const struct plane *home, const struct plane *p,
-		     const struct ks_commit *c)
+bool excuse_orphaned(struct sim *s, const struct site *site, const struct plane *p,
+		     const struct json *local, const struct ks_commit *c)
 {
 	mk_str uid = json_str_at(c->before,
 				 "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
 	const struct user *u = user_by_uid(s, uid);
-	const struct json *job = u != NULL ? user_job(u, home) : NULL;
-	mk_str clone = json_str_at(c->before,
-				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
+	const struct json *job = u != NULL ? user_job(u, &s->plane[site->home]) : NULL;
 
-	return uid.n > 0 && !str_eq(json_str_at(job, "/metadata/uid"), uid) &&
-	       !ks_get(p->store, WORKLOADS, c->ns, clone);
+	if (uid.n == 0) {
+		return waits_for_nothing(s, p, local, c);
+	}
+	return !str_eq(json_str_at(job, "/metadata/uid"), uid) &&
+	       !ks_get(p->store, WORKLOADS, c->ns, json_str_at(local, "/metadata/name"));
 }
 
 /* The manager runs it, under another controller's hand: it is not ours to reject. */

@@ -550,9 +550,9 @@ bool excuse_overtaken(struct sim *s, const struct json *local, const struct plan
 bool excuse_not_managed(const struct sim *s, const struct user *u);
 /* May the clone on 'p', which has won, go: nothing asks for its job, and there is no copy? */
 bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local);
-/* Is the job of the copy gone on the manager, and its clone on 'p'? */
-bool excuse_orphaned(struct sim *s, const struct plane *home, const struct plane *p,
-		     const struct ks_commit *c);
+/* May what an orphan has on 'p', which has won, go: its clone without a copy, or the reverse? */
+bool excuse_orphaned(struct sim *s, const struct site *site, const struct plane *p,
+		     const struct json *local, const struct ks_commit *c);
 /* Has the manager's Kueue started a Pod of the group? Then no copy of any may run. */
 bool excuse_started(const struct plane *home, const struct json *local);
 /* Has the manager begun to run the job itself, while its queue had no check of ours? */
