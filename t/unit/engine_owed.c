@@ -235,6 +235,52 @@ static void comes_soon_after_refusals(void)
 	w_free(w);
 }
 
+/* So does what is to be deleted. */
+static void goes_soon_after_refusals(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	w_del(w, wl);
+	w_later(w, 14 * 60 * 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "a copy whose delete is refused stays");
+	w->rig.times = 0;
+	w_advance(w, 60 * 1000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and is gone a minute after the refusals end");
+	w_free(w);
+}
+
+/*
+ * Its Workload is Finished without the end, and another client deletes the clone: the copy is still
+ * looked at.
+ */
+static void owed_without_clone(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	is_busy(w);
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w->rig.times = 1000000;
+	w_later(w, 16 * 60 * 1000);
+	ok(has(w, wl, "\"Finished\""), "a status is refused for long: Finished without it");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 40 * 60 * 1000);
+	w->rig.times = 0;
+	w_later(w, 120 * 1000);
+	ok(has(w, w_find(w, 0, JOB, "ns", "j"), "\"Complete\""),
+	   "... the end is here two minutes after the refusals, though there is no clone any more");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and the copy goes");
+	w_free(w);
+}
+
 int main(void)
 {
 	clone_is_ahead(false);
@@ -247,5 +293,7 @@ int main(void)
 	end_of_a_run_before(true);
 	nothing_may_begin();
 	comes_soon_after_refusals();
+	goes_soon_after_refusals();
+	owed_without_clone();
 	return done_testing();
 }

@@ -20,7 +20,7 @@ enum {
 	MARK_AGAIN_MS = 5000,
 	REST_MAX_MS = 30 * 1000,
 	BACK_OFF_MAX_MS = 5 * 60 * 1000,
-	REPORT_MAX_MS = 60 * 1000, /* the same of what reports the job to its user */
+	DUTY_MAX_MS = 60 * 1000, /* the same of what may not be late */
 };
 
 void ops_plain(struct engine *e, struct op *op, enum rule rule)
@@ -380,14 +380,16 @@ static void conflict(struct engine *e, struct record *r, const struct inflight *
 
 /*
  * The longest rest after a refusal. What a user, or Kueue, waits for comes home soon after the
- * server takes it again.
+ * server takes it again, and what is to go or to stop does so.
  */
-static int64_t most_ms(enum rule rule)
+static int64_t most_ms(const struct inflight *f)
 {
-	bool reports = rule == R_JOB_STATUS || rule == R_LAST_STATUS || rule == R_WINDING_STATUS ||
-		       rule == R_ABANDONED || rule == R_FINISHED;
+	bool reports = f->rule == R_JOB_STATUS || f->rule == R_LAST_STATUS ||
+		       f->rule == R_WINDING_STATUS || f->rule == R_ABANDONED ||
+		       f->rule == R_FINISHED;
+	bool ends = f->type == OP_DELETE || f->rule == R_DEACTIVATE;
 
-	return reports ? REPORT_MAX_MS : BACK_OFF_MAX_MS;
+	return reports || ends ? DUTY_MAX_MS : BACK_OFF_MAX_MS;
 }
 
 static void refused(struct engine *e, struct record *r, const struct inflight *f,
@@ -416,7 +418,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 			rest(e, r, queue_backoff(r->fails++));
 			rest_refused(e, r, ev->text); /* a longer wait, which grows */
 		} else {
-			back_off(e, r, ev->retry_after_ms, most_ms(f->rule));
+			back_off(e, r, ev->retry_after_ms, most_ms(f));
 		}
 	}
 }

@@ -370,6 +370,12 @@ static void without_local(struct pass *p)
 
 /* --- bookkeeping ------------------------------------------------------------------------------ */
 
+/* Is it a copy of the local job that may have an end, whatever became of its clone? */
+static bool has_copy(const struct pass *p, const struct record *job)
+{
+	return p->local && job && job->present && twin_is_ours(twin_of_job(p, job));
+}
+
 /*
  * Counts the workload as user of the watches on its job's kind. True while a clone or job of it may
  * exist.
@@ -381,6 +387,7 @@ static bool count_uses(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		const struct record *job = twin_record(p, k);
 		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
+		bool in_use = here || k->lacks || has_copy(p, job);
 		struct wl_cluster *wc;
 
 		if (k->twin == TWIN_ALIAS) {
@@ -390,15 +397,14 @@ static bool count_uses(struct pass *p)
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && twin_of_job(p, job) != TWIN_OTHER);
 		any |= p->grouped && !p->local && twin_recorded(p, k) != TWIN_ABSENT;
-		wc = here || k->lacks ? wl_cluster(p->e, p->w, k->c->id)
-				      : wl_cluster_known(p->w, k->c->id);
+		wc = in_use ? wl_cluster(p->e, p->w, k->c->id) : wl_cluster_known(p->w, k->c->id);
 		if (!wc || !p->kind) {
 			continue;
 		}
 		if (here && !k->c->tables[p->kind]) {
 			(void)watches_ready(p->e, k->c, p->kind);
 		}
-		watches_use(p->e, k->c->id, p->kind, &wc->uses, here || k->lacks);
+		watches_use(p->e, k->c->id, p->kind, &wc->uses, in_use);
 		scale_use(p, k, wc);
 		tally_clone(p, k, wc);
 		if (here && k->r->present) {
