@@ -189,11 +189,26 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 }
 
+/* Whose Workload is it? That of an orphan names no owner: its name does, "job-NAME-HASH". */
+static const struct user *user_of(struct sim *s, const struct ks_commit *c)
+{
+	const struct user *u = user_by_workload(s, c->after);
+
+	for (size_t i = 0; !u && i < s->n_users; i++) {
+		mk_str of = arena_printf(&s->arena, "job-%s-", s->user[i].name);
+
+		if (str_starts(c->name, of)) {
+			u = &s->user[i];
+		}
+	}
+	return u;
+}
+
 /* The end is the one that the worker reported, and it comes once. */
 static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
-	const struct user *u = user_by_workload(s, c->after);
+	const struct user *u = user_of(s, c);
 	const struct plane *winner = plane_of_cluster(s, cluster);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
