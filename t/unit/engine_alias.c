@@ -273,6 +273,28 @@ static void ended_under_other_name(bool pruned)
 }
 
 /*
+ * The winner's MultiKueueCluster is deleted before its job is made: its clone, which the other name
+ * shows, may be a loser's as well, and stays until the winner counts as lost.
+ */
+static void without_job_under_other_name(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	alias(w, 3, 2);
+	refuse_jobs(w, OP_CREATE, 1000);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "w2 has won");
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_later(w, 60000);
+	ok(clone_of(w, 2, "wl-j"), "its clone stays, though it has no job");
+	is_str(check_state(w, wl), "Ready", "... and it is waited for");
+	w_free(w);
+}
+
+/*
  * One name still shows the clone of before as admitted, the other one the clone that was made
  * since. A look tells which is there: neither wins, or is deleted, before.
  */
@@ -395,6 +417,7 @@ int main(void)
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
 	ended_under_other_name(false);
 	ended_under_other_name(true);
+	without_job_under_other_name();
 	one_view_is_old();
 	winner_is_down();
 	ended_by_a_name_unknown();

@@ -81,6 +81,16 @@ bool copied_on(const struct pass *p, const struct clone *k)
 	return wc && wc->copy.on != 0;
 }
 
+bool copied_anywhere(const struct pass *p)
+{
+	bool any = p->w->unnamed.since != INT64_MAX;
+
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		any |= wc->copy.on != 0;
+	}
+	return any;
+}
+
 bool copied_only_since(const struct pass *p, const struct clone *k)
 {
 	for (WL_CLUSTERS_EACH(wc, p->w)) {

@@ -14,6 +14,8 @@
 void copied_note(struct pass *p, const struct clone *k);
 /* May a copy be there, as far as its cluster was seen? */
 bool copied_on(const struct pass *p, const struct clone *k);
+/* The same on any server, also on one that no MultiKueueCluster names any more. */
+bool copied_anywhere(const struct pass *p);
 /*
  * Is it known that the job was sent elsewhere in this round, or there since the cluster leads to
  * its server? Then no copy is at the server to which it led before.

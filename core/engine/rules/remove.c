@@ -3,6 +3,7 @@
 #include "core/engine/rules/remove.h"
 
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/gc.h"
 #include "core/engine/rules/group.h"
@@ -238,11 +239,18 @@ static bool has_none(struct pass *p, struct clone *k)
 	return twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 }
 
+/* Where no copy was seen yet, one that is admitted may be the winner's, before its job was made. */
+static bool may_have_won(const struct pass *p, const struct clone *k)
+{
+	return clone_is(k, F_ADMITTED) && !copied_anywhere(p);
+}
+
 void remove_jobless(struct pass *p, const struct clone *keep)
 {
 	for (CLONES_EACH(k, p)) {
-		if (k != keep && twin_is_ours(k->twin) && watches_ready(p->e, k->c, p->kind) &&
-		    twin_there(p, k) == TWIN_ABSENT && members_each(p, k, has_none)) {
+		if (k != keep && twin_is_ours(k->twin) && !may_have_won(p, k) &&
+		    watches_ready(p->e, k->c, p->kind) && twin_there(p, k) == TWIN_ABSENT &&
+		    members_each(p, k, has_none)) {
 			(void)remove_remote(p, k, R_LOSER);
 		}
 	}
