@@ -228,12 +228,15 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 	     STR_ARG(cluster));
 }
 
-static void note_winner(struct sim *s, const struct ks_commit *c)
+static void note_winner(struct sim *s, const struct ks_commit *c, bool by_us)
 {
 	struct user *u = user_by_workload(s, c->after);
 	const struct plane *p = plane_of_cluster(s, json_str_at(c->after, "/status/clusterName"));
 
 	if (u != NULL && p != NULL) {
+		if (by_us && json_str_at(c->before, "/status/clusterName").n == 0) {
+			judge_won(s, u, p);
+		}
 		u->won = p->index;
 		u->had_won |= (uint64_t)1 << p->index;
 	}
@@ -300,7 +303,7 @@ static void check_manager_workload(struct sim *s, const struct ks_commit *c, boo
 	mk_str after = json_str_at(c->after, "/status/clusterName");
 
 	note_round(s, c);
-	note_winner(s, c);
+	note_winner(s, c, by_us);
 	if (before.n > 0 && after.n > 0 && !str_eq(before, after) &&
 	    (by_us || !faults_lawless(s))) {
 		fail(s, "monotone", "%.*s: clusterName %.*s became %.*s", STR_ARG(c->name),

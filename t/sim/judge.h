@@ -101,6 +101,8 @@ void judge_doubled(struct sim *s, struct user *u);
 void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 		const struct ks_commit *c);
 void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c);
+/* A daemon has written the plane's cluster into the Workload as the one that won. */
+void judge_won(struct sim *s, const struct user *u, const struct plane *p);
 
 /* --- judge_ends.c ----------------------------------------------------------------------------- */
 void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c);

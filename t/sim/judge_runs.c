@@ -129,16 +129,6 @@ void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c)
 	}
 }
 
-/* Rests are in the memory of the process that wrote Retry. */
-static bool should_rest(struct sim *s, const struct user *u, const struct plane *p)
-{
-	const struct judged *j = judged_of(s, u);
-	int64_t since = j->rests_since[p->index];
-
-	return since > 0 && s->sent_at >= since + QUEUED_MS && s->now - since < RESTED_MS &&
-	       judge_is_led(j->retried_by, judge_leader(s, u->site));
-}
-
 /* A job is made on the committed winner only; this is why it cannot start twice. */
 void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 		const struct ks_commit *c)
@@ -154,11 +144,6 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 	    plane_of_cluster(s, json_str_at(wl, "/status/clusterName")) != p) {
 		fail(s, "I8 server", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
-	}
-	if (u != NULL && should_rest(s, u, p) && !excuse_meddled(s)) {
-		fail(s, "I7 rest", "%.*s is made on %s again %lld ms after its Retry there",
-		     STR_ARG(c->name), p->name,
-		     (long long)(s->now - judged_of(s, u)->rests_since[p->index]));
 	}
 	if (u != NULL && u->over_round == u->rounds && !excuse_meddled(s)) {
 		fail(s, "I3 end", "%.*s ended, and is made again on %s", STR_ARG(c->name), p->name);
@@ -197,5 +182,18 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 		fail(s, "I7 rest", "%s got Retry %u times on %s within %lld s", u->name,
 		     j->retries[p->index], p->name,
 		     (long long)(s->now - j->retried_at[p->index]) / SECOND);
+	}
+}
+
+/* Writes to a Workload carry its version: one that was decided before the Retry is refused. */
+void judge_won(struct sim *s, const struct user *u, const struct plane *p)
+{
+	const struct judged *j = judged_of(s, u);
+	int64_t since = j->rests_since[p->index];
+
+	if (since > 0 && s->now - since < RESTED_MS && !excuse_meddled(s) &&
+	    judge_is_led(j->retried_by, judge_leader(s, u->site))) {
+		fail(s, "I7 rest", "%s wins %s again %lld ms after its Retry there", p->name,
+		     u->name, (long long)(s->now - since));
 	}
 }

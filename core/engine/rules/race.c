@@ -129,8 +129,8 @@ static bool disqualify(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_CORDON);
 		return true;
 	}
-	if (is_doomed(p, k)) {
-		(void)remove_remote(p, k, R_DISQUALIFIED);
+	if (is_doomed(p, k) || rest_until(p, k->c) > p->e->now) {
+		(void)remove_remote(p, k, R_DISQUALIFIED); /* the latter is of a round before */
 		return true;
 	}
 	if (!is_ending(p, k) && !is_stalled(p, k) && race_in_sync(p, k)) {
