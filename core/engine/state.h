@@ -201,11 +201,11 @@ struct bout {
 	bool job_made; /* the job was created */
 
 	/* rules/rest.c */
-	bool there;     /* our clone was seen, and we did not delete it */
-	bool respec;    /* ... or we did, for its spec, which the local one no longer has */
-	bool changed;   /* ... which a webhook or client of the worker had changed */
-	bool retried;   /* this round's Retry was counted */
-	int64_t ran_at; /* a copy that is not stopped was seen then; 0 none yet */
+	bool there;          /* our clone was seen, and we did not delete it */
+	bool respec;         /* ... or we did, for its spec, which the local one no longer has */
+	bool changed;        /* ... which a webhook or client of the worker had changed */
+	bool retried, rests; /* this round's Retry was counted; ... and is on the manager */
+	int64_t ran_at;      /* a copy that is not stopped was seen then; 0 none yet */
 
 	/* rules/race.c, rules/won.c */
 	int64_t evicted_at; /* the clone was seen evicted then, and is waited for; 0 it is not */

@@ -141,6 +141,31 @@ static void a_round_in_one_batch(void)
 	w_free(w);
 }
 
+/* The manager takes the Retry only after a rest would be over: the rest begins then. */
+static void a_retry_that_is_late(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->rig = (struct rig){.times = 12,
+			      .type = OP_APPLY_STATUS,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	while (strcmp(check_state(w, wl), "Retry") != 0) {
+		w_later(w, 50);
+	}
+	next_round(w, wl);
+	ok(!clone_of(w, 2, "wl-j"), "a Retry that came late: the place rests");
+	w_advance(w, 800);
+	ok(!clone_of(w, 2, "wl-j"), "... for a second");
+	w_advance(w, 400);
+	ok(clone_of(w, 2, "wl-j"), "... and takes part again");
+	w_free(w);
+}
+
 static const struct end preempted = {"Evicted", "Preempted"};
 static const struct end out_of_sync = {"Finished", "OutOfSync"};
 
@@ -398,6 +423,7 @@ int main(void)
 	alone(out_of_sync, " ended the Workload");
 	a_long_run_begins_anew();
 	a_round_in_one_batch();
+	a_retry_that_is_late();
 	room_ends_it(preempted, true);
 	room_ends_it(out_of_sync, false);
 	its_own_room_does_not();

@@ -179,12 +179,35 @@ static mk_str retry_words(struct pass *p, const struct clone *k, const struct wl
 			    k->c->name);
 }
 
+/* The rest after the Retry of this round begins now, at the earliest. */
+static void rest_begins(struct pass *p, struct wl_cluster *wc)
+{
+	int64_t until;
+
+	if (wc && wc->bout.retried && wc->fails > 0) {
+		until = p->e->now + backoff_ms(SKIP_FIRST_MS, wc->fails - 1, REST_MAX_MS);
+		wc->skip_until = until > wc->skip_until ? until : wc->skip_until;
+		pass_again(p, wc->skip_until);
+	}
+}
+
+void rest_seen(struct pass *p)
+{
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		if (!wc->bout.rests) {
+			rest_begins(p, wc);
+			wc->bout.rests = wc->bout.retried;
+		}
+	}
+}
+
 void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 	int64_t wait;
 
 	if (!wc || wc->bout.retried) {
+		rest_begins(p, wc); /* the Retry that was counted was not written */
 		return;
 	}
 	wc->bout.retried = true;

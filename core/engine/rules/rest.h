@@ -19,6 +19,8 @@
 void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet);
 /* A Retry was sent because of what happened on the clone's cluster: it rests. */
 void rest_retried(struct pass *p, const struct clone *k, enum rule rule);
+/* The manager has the Retry: rests are counted from then, however long the write took. */
+void rest_seen(struct pass *p);
 /* How the clone, which is Finished or evicted, came to its end; in the scratch arena. */
 mk_str rest_end_words(struct pass *p, const struct clone *k);
 /* The cluster, under any name of its server, rests until then (monotonic ms); 0 it does not. */

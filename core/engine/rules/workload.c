@@ -254,6 +254,9 @@ static bool is_next_round(const struct pass *p)
 
 static void checked(struct pass *p)
 {
+	if (p->state == CHECK_RETRY) {
+		rest_seen(p);
+	}
 	if (p->state == CHECK_REJECTED) {
 		if (p->f->s[S_CLUSTER].n == 0) {
 			release(p, R_RELEASE);
