@@ -129,12 +129,16 @@ static bool disqualify(struct pass *p, struct clone *k)
 		(void)remove_remote(p, k, R_CORDON);
 		return true;
 	}
-	if (is_doomed(p, k) || rest_until(p, k->c) > p->e->now) {
-		(void)remove_remote(p, k, R_DISQUALIFIED); /* the latter is of a round before */
+	if (is_doomed(p, k)) {
+		(void)remove_remote(p, k, R_DISQUALIFIED);
 		return true;
 	}
 	if (!is_ending(p, k) && !is_stalled(p, k) && race_in_sync(p, k)) {
-		return clone_is(k, F_TERMINATING);
+		if (rest_until(p, k->c) <= p->e->now) {
+			return clone_is(k, F_TERMINATING);
+		}
+		(void)remove_remote(p, k, R_UNNOMINATED); /* of a round before */
+		return true;
 	}
 	rule = race_in_sync(p, k) ? R_DISQUALIFIED : R_SPEC;
 	if (rule == R_SPEC && inplace_shrink(p, k)) {
