@@ -191,10 +191,10 @@ role w2
 must yes "the policy of w2 is in force" policed w2 "$AS" "nothing today for $AS"
 must yes "the policy of w1 is in force" policed w1 "" "only for the tenant, not for"
 give w2
-role w1
+named a "$T" w2 "denied request: nothing today for $AS" "see this policy on the worker" "the policy of w2 saw the account and refused it"
+role w1 # not before: w1 wins, and w2 is not asked any more
 placed a
 is "$win" w1 "a runs where the policy wants the account"
-named a "$T" w2 "denied request: nothing today for $AS" "see this policy on the worker" "the policy of w2 saw the account and refused it"
 
 # --- a change while it runs -----------------------------------------------------------------------
 priority()
