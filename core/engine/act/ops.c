@@ -243,9 +243,8 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 		} else if (r->present) {
 			r->fails = 0;
 		} else {
-			back_off(
-				e, r, 0,
-				BACK_OFF_MAX_MS); /* rejected as old: else the caller asks again at once */
+			/* Rejected as old: else the caller asks again at once. */
+			back_off(e, r, 0, BACK_OFF_MAX_MS);
 		}
 	} else {
 		not_found(e, r, f);

@@ -184,7 +184,7 @@ static void rest_begins(struct pass *p, struct wl_cluster *wc)
 {
 	int64_t until;
 
-	if (wc && wc->bout.retried && wc->fails > 0) {
+	if (wc->bout.retried && wc->fails > 0) {
 		until = p->e->now + backoff_ms(SKIP_FIRST_MS, wc->fails - 1, REST_MAX_MS);
 		wc->skip_until = until > wc->skip_until ? until : wc->skip_until;
 		pass_again(p, wc->skip_until);
@@ -206,7 +206,10 @@ void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 	int64_t wait;
 
-	if (!wc || wc->bout.retried) {
+	if (!wc) {
+		return; /* out of memory */
+	}
+	if (wc->bout.retried) {
 		rest_begins(p, wc); /* the Retry that was counted was not written */
 		return;
 	}
