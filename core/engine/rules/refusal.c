@@ -61,6 +61,7 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 			return; /* the next refusal is the first, then */
 		}
 		f->since = e->now;
+		f->since_ms = e->wall;
 		f->tell_at = e->now + REFUSAL_SAY_MS;
 		f->object_since = INT64_MAX;
 		r->refusal = f;
@@ -157,7 +158,7 @@ static mk_str words_of(struct engine *e, const struct record *r)
 	if (!c || e->now - f->since < REFUSAL_SAY_MS) {
 		return STR("");
 	}
-	since = time_rfc3339(&e->scratch, e->wall - (e->now - f->since));
+	since = time_rfc3339(&e->scratch, f->since_ms);
 	return arena_printf(
 		&e->scratch, "%s%s%s has refused %s since %.*s, and is asked again: %s",
 		c->id == CLUSTER_MANAGER ? "the manager's API server" : "worker cluster \"",
@@ -187,6 +188,5 @@ void refusal_tell(struct pass *p, struct record *r)
 		return; /* rules/rest.c tells of clones that are refused */
 	}
 	f->tell_at = p->e->now + TELL_AGAIN_MS;
-	note_once(p->e, p->local, "WriteRefused", p->e->wall - (p->e->now - f->since),
-		  words_of(p->e, r));
+	note_once(p->e, p->local, "WriteRefused", f->since_ms, words_of(p->e, r));
 }

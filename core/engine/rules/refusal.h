@@ -17,6 +17,7 @@ enum {
 /* In the record of the object; NULL there: its last write was applied, or none was sent. */
 struct refusal {
 	int64_t since;        /* monotonic ms: the first refusal in a row */
+	int64_t since_ms;     /* ... by the wall clock then, as users are shown it */
 	int64_t object_since; /* ... for what was written; INT64_MAX: the last had another cause */
 	enum rule rule;       /* of the last one */
 	int64_t last_at;      /* ... its time */
