@@ -157,6 +157,10 @@ done_testing()
 		# shellcheck disable=SC2086 # JUDGE is a list of options
 		is "$("$FLEET" judge ${JUDGE:-} "$WORK/history" 2>&1)" "" "what must hold at every moment did"
 	fi
+	if [ "$tap_failed" -gt 0 ] && [ -s "$WORK/history" ]; then
+		diag "last states of the Workloads:"
+		jq -rn --argjson n 16 -f "$here/states.jq" "$WORK/history" | cut -c1-700 | sed 's/^/#   /'
+	fi
 	if [ "$tap_failed" -gt 0 ] && [ -s "$WORK/multikueued.log" ]; then
 		diag "last lines of multikueued.log:"
 		tail -n 40 "$WORK/multikueued.log" | cut -c1-400 | sed 's/^/#   /'
