@@ -341,8 +341,12 @@ static void leaves_and_returns(struct world *w)
 static void gone_and_deleted(void)
 {
 	struct world *w = w_new(2);
+	struct object *wl;
 
-	a_job(w, "j");
+	w_stop(w);
+	w->placement_timeout = 15000;
+	w_restart(w);
+	wl = a_job(w, "j");
 	w_settle(w);
 	w_take(w);
 	leaves_and_returns(w);
@@ -352,6 +356,9 @@ static void gone_and_deleted(void)
 	ok(!clone_of(w, 2, "wl-j"), "twice within a minute: it waits");
 	w_advance(w, 10000);
 	ok(clone_of(w, 2, "wl-j") != NULL, "... ten seconds");
+	is_str(check_state(w, wl), "Pending", "... and the placement timeout begins only then");
+	w_advance(w, 15000);
+	is_str(check_state(w, wl), "Retry", "... and ends");
 	w_free(w);
 }
 

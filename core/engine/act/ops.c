@@ -276,6 +276,13 @@ static void gone_already(struct engine *e, struct record *r)
 	}
 }
 
+int64_t ops_remade_at(const struct record *r)
+{
+	bool rests = r->deleted_at != 0 && r->retry_at == r->deleted_at + SETTLE_DELETE_MS;
+
+	return rests ? r->retry_at : 0;
+}
+
 static void applied(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {

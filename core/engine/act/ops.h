@@ -30,6 +30,11 @@ struct inflight {
  */
 bool ops_ready(struct engine *e, struct record *r, struct queue_item *item);
 /*
+ * Monotonic ms until which an object that we deleted twice within a minute is not made anew; 0: it
+ * does not rest for that.
+ */
+int64_t ops_remade_at(const struct record *r);
+/*
  * Begins a merge patch against the state in the record: sets the type, the preconditions and the
  * body of 'op'. The body holds the resourceVersion; the caller adds to it.
  */

@@ -100,7 +100,17 @@ static int64_t end_of(const struct pass *p, int64_t since, int64_t timeout)
 		(noted ? asked->seen : p->e->now) + (timeout < FRESH_MS ? timeout : FRESH_MS);
 	int64_t end = lost_after(p->e, begin, timeout);
 
+	if (asked->last > 0 && asked->last + timeout > end) {
+		end = asked->last + timeout;
+	}
 	return end > least ? end : least;
+}
+
+void patience_asks_later(struct pass *p, int64_t at)
+{
+	struct patience_notes *asked = &p->w->round.asked;
+
+	asked->last = at > asked->last ? at : asked->last;
 }
 
 /* Does it hold quota on the manager, and has no worker taken it? */

@@ -27,6 +27,12 @@ int64_t patience_deadline(struct pass *p);
  */
 bool patience_ends(struct pass *p);
 /*
+ * A worker is asked at 'at' (monotonic ms) at the earliest, since the clone there was deleted twice
+ * within a minute as rounds ended: it has the whole time from then on. Else a timeout shorter than
+ * that rest would end round after round in which no worker was asked.
+ */
+void patience_asks_later(struct pass *p, int64_t at);
+/*
  * For a Workload without quota, or that Kueue evicted: keeps it from being queued again
  * before its pause is over, if it was evicted because of patience_ends.
  */

@@ -368,7 +368,11 @@ static void clone_to(struct pass *p, struct clone *k)
 		say_no_memory(e);
 		return;
 	}
-	if (!pass_ready(p, r) || !breaker_may_create(p, wc)) {
+	if (!pass_ready(p, r)) {
+		patience_asks_later(p, ops_remade_at(r));
+		return;
+	}
+	if (!breaker_may_create(p, wc)) {
 		return;
 	}
 	/* Opens the watch on jobs before the job is created. */

@@ -81,7 +81,7 @@ done
 
 # --- placementTimeout -----------------------------------------------------------------------------
 note unplaceable Wait
-note placement-timeout 5s
+note placement-timeout 15s
 kn mgr delete job huge --wait=false >/dev/null
 CPU=2 POD='nodeSelector: {disk: hdd}' job mgr large "$MANAGED"
 must yes "large has a Workload" has_workload mgr large
@@ -99,7 +99,7 @@ becomes "" "it waits for the quota" field mgr job next '{.status.active}'
 is "$(field mgr workload "$wl_large" '{.status.admissionChecks[0].state}')" Pending "which large still has"
 placed next
 saw '"type":"Evicted"' "large was evicted"
-saw "No worker admitted it within 5s: " "... since no worker took it in time"
+saw "No worker admitted it within 15s: " "... since no worker took it in time"
 evicted()
 {
 	condition mgr workload "$wl_large" Evicted
