@@ -316,103 +316,6 @@ static void check_is_new(void)
 	w_free(w);
 }
 
-/* --- orphans ---------------------------------------------------------------------------------- */
-
-static void orphan(bool restart, bool finished_by_kueue)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w), *later;
-
-	owner_goes(w, wl);
-	w_settle(w);
-	w_del(w, w_find(w, 0, JOB, "ns", "j"));
-	w_settle(w);
-	if (restart) {
-		w_restart(w);
-	}
-	w_later(w, 3600 * 1000);
-	ok(clone_of(w, 2, "wl-j") && w_find(w, 2, JOB, "ns", "j"),
-	   "deleted with --cascade=orphan: the copy runs on");
-	later = w_put(w, 0, JOB,
-		      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
-		      "\"namespace\":\"ns\",\"generation\":1},\"spec\":{\"parallelism\":2,"
-		      "\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\"}}");
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
-	w_later(w, 5000);
-	is_str(w_str(w, later, "/status"), "", "... a later job of its name gets no status of it");
-	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... nor ends it");
-	if (finished_by_kueue) {
-		w_patch(w, wl,
-			"{\"status\":{\"conditions\":[" QUOTA "," ADMITTED
-			",{\"type\":\"Finished\",\"status\":\"True\",\"reason\":\"OwnerNotFound\","
-			"\"message\":\"m\"}]}}");
-	} else {
-		ends(w);
-		w_later(w, 20 * 1000);
-		ok(is_over(w, wl), "... it ends: the Workload is Finished");
-	}
-	w_later(w, 20 * 1000);
-	is_int((long long)objects_on(w, 2), 0, "... Finished: its copies go");
-	is_str(w_str(w, later, "/status"), "", "... and the later job is as it was");
-	w_free(w);
-}
-
-/* The user deletes what --cascade=orphan has left. */
-static void orphan_deleted(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w);
-
-	owner_goes(w, wl);
-	w_settle(w);
-	w_del(w, w_find(w, 0, JOB, "ns", "j"));
-	w_restart(w);
-	w_settle(w);
-	w_del(w, wl);
-	w_later(w, 200 * 1000);
-	is_int((long long)objects_on(w, 2), 0, "an orphan that is deleted leaves nothing");
-	w_free(w);
-}
-
-/* Another client removes the clone of an orphan: its copy alone says whose it is. */
-static void orphan_without_clone(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w);
-
-	owner_goes(w, wl);
-	w_settle(w);
-	w_del(w, w_find(w, 0, JOB, "ns", "j"));
-	w_settle(w);
-	w_stop(w);
-	w_del(w, clone_of(w, 2, "wl-j"));
-	w_restart(w);
-	w_later(w, 200 * 1000);
-	is_int((long long)objects_on(w, 2), 0,
-	       "an orphan without its clone: the copy, which Kueue there stops, is removed");
-	w_free(w);
-}
-
-/* The owner reference names another uid: the copy and its status are of the job before. */
-static void owner_is_another(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w);
-
-	w_del(w, w_find(w, 0, JOB, "ns", "j"));
-	w_put(w, 0, JOB,
-	      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
-	      "\"namespace\":\"ns\",\"generation\":1},\"spec\":{\"parallelism\":2,"
-	      "\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\"}}");
-	w_later(w, 60 * 1000);
-	is_str(local_status(w), "", "the job is made anew: the new one gets no status of the old");
-	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... whose Workload is Kueue's to delete");
-	w_del(w, wl);
-	w_later(w, 5000);
-	is_int((long long)objects_on(w, 2), 0, "... and then its copies go");
-	w_free(w);
-}
-
 /* --- no adapter ------------------------------------------------------------------------------- */
 
 static void no_adapter_stops(void)
@@ -578,13 +481,6 @@ int main(void)
 	pod_starts_here(NULL);
 	copied_status_is_no_start();
 	check_is_new();
-	orphan(false, false);
-	orphan(true, false);
-	orphan(false, true);
-	orphan(true, true);
-	orphan_deleted();
-	orphan_without_clone();
-	owner_is_another();
 	no_adapter_stops();
 	two_checks("\"w1\"", "a second check without the winner in its config", false);
 	two_checks("\"w1\"", "... after a restart", true);

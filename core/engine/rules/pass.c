@@ -9,6 +9,7 @@
 #include "core/engine/rules/facts_queue.h"
 #include "core/engine/rules/field.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
 
 void pass_again(struct pass *p, int64_t at)
@@ -77,13 +78,22 @@ static bool find_check(struct pass *p)
 	return r != NULL;
 }
 
+/* Is it the copy that was made for this Workload, and not for another one of the job's name? */
+static bool is_of_workload(const struct pass *p, const struct facts *copy)
+{
+	mk_str uid = copy->s[S_LOCAL_UID];
+
+	return uid.n == 0 || str_eq(uid, str_of(p->local->uid)) || slices_inherits(p, copy);
+}
+
 /* Was the copy that is seen made of this job? Without an owner reference nothing else tells. */
 static bool is_copied(const struct pass *p)
 {
 	struct record *copies = store_peers(&p->e->store, p->kind, p->w->ns, p->object);
 
 	for (PEERS_EACH(struct record, r, copies)) {
-		if (r->present && str_eq(r->facts->s[S_ORIGIN_UID], str_of(p->job->uid))) {
+		if (r->present && str_eq(r->facts->s[S_ORIGIN_UID], str_of(p->job->uid)) &&
+		    is_of_workload(p, r->facts)) {
 			return true;
 		}
 	}
