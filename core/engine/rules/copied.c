@@ -26,10 +26,10 @@ static bool may_be_there(const struct record *r, const struct wl_cluster *wc)
 	return (r && r->inflight && r->inflight->type == OP_CREATE) || (wc && wc->copy.on != 0);
 }
 
-static bool is_there(const struct pass *p, const struct clone *k, const struct wl_cluster *wc)
+static bool is_there(const struct pass *p, const struct clone *k, const struct record *r,
+		     const struct wl_cluster *wc)
 {
-	const struct record *r = twin_record(p, k);
-	enum twin t = twin_recorded(p, k);
+	enum twin t = p->grouped ? twin_recorded(p, k) : twin_of_job(p, r);
 
 	if (t == TWIN_UNKNOWN) {
 		return may_be_there(r, wc);
@@ -37,11 +37,10 @@ static bool is_there(const struct pass *p, const struct clone *k, const struct w
 	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
 }
 
-static void note_copy(struct pass *p, const struct clone *k)
+static void note_copy(struct pass *p, const struct clone *k, const struct record *r)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
-	const struct record *r = twin_record(p, k);
-	bool there = p->kind && is_there(p, k, wc);
+	bool there = p->kind && is_there(p, k, r, wc);
 
 	wc = there ? wl_cluster(p->e, p->w, k->c->id) : wc;
 	if (!wc) {
@@ -61,11 +60,11 @@ static bool is_where_it_won(const struct pass *p, const struct clone *k)
 	       (twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < p->f->since_ms);
 }
 
-void copied_note(struct pass *p, const struct clone *k)
+void copied_note(struct pass *p, const struct clone *k, const struct record *copy)
 {
 	struct wl_cluster *wc;
 
-	note_copy(p, k);
+	note_copy(p, k, copy);
 	if (is_where_it_won(p, k)) {
 		wc = wl_cluster(p->e, p->w, k->c->id);
 		if (wc) {

@@ -10,8 +10,11 @@
 
 #include "core/engine/rules/pass.h"
 
-/* At the end of a pass: notes whether a copy of the job is, or may be, on the clone's server. */
-void copied_note(struct pass *p, const struct clone *k);
+/*
+ * At the end of a pass: notes whether a copy of the job is, or may be, on the clone's server.
+ * 'copy': its record there, or NULL.
+ */
+void copied_note(struct pass *p, const struct clone *k, const struct record *copy);
 /* May a copy be there, as far as its cluster was seen? */
 bool copied_on(const struct pass *p, const struct clone *k);
 /* The same on any server, also on one that no MultiKueueCluster names any more. */

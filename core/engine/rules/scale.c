@@ -121,9 +121,9 @@ bool scale_tell(struct pass *p, struct clone *k, struct record *copy)
 	return true;
 }
 
-void scale_use(struct pass *p, const struct clone *k, struct wl_cluster *wc)
+void scale_use(struct pass *p, const struct clone *k, const struct record *copy,
+	       struct wl_cluster *wc)
 {
-	const struct record *copy = twin_record(p, k);
 	uint16_t kind = scale_applies(p) && copy && copy->present ? child_kind(p) : 0;
 
 	if (kind) {

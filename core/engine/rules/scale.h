@@ -18,7 +18,8 @@ bool scale_applies(const struct pass *p);
 bool scale_tell(struct pass *p, struct clone *k, struct record *copy);
 /* Removes from the draft of a copy what is for the local job alone. */
 void scale_strip(struct pass *p, struct json *draft);
-/* Counts the workload as user of the watch on the kind that has the sizes. */
-void scale_use(struct pass *p, const struct clone *k, struct wl_cluster *wc);
+/* Counts the workload as user of the watch on the kind that has the sizes of 'copy' (or NULL). */
+void scale_use(struct pass *p, const struct clone *k, const struct record *copy,
+	       struct wl_cluster *wc);
 
 #endif

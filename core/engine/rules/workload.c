@@ -396,7 +396,7 @@ static bool count_uses(struct pass *p)
 		if (k->twin == TWIN_ALIAS) {
 			continue; /* counted under the other name */
 		}
-		copied_note(p, k);
+		copied_note(p, k, job);
 		any |= here || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && twin_of_job(p, job) != TWIN_OTHER);
 		any |= p->grouped && !p->local && twin_recorded(p, k) != TWIN_ABSENT;
@@ -408,7 +408,7 @@ static bool count_uses(struct pass *p)
 			(void)watches_ready(p->e, k->c, p->kind);
 		}
 		watches_use(p->e, k->c->id, p->kind, &wc->uses, in_use);
-		scale_use(p, k, wc);
+		scale_use(p, k, job, wc);
 		tally_clone(p, k, wc);
 		if (here && k->r->present) {
 			breaker_saw(p, k, wc);
