@@ -319,6 +319,35 @@ static void vanished(void)
 	w_free(w);
 }
 
+/* A pod's end and its removal come in one batch, while the manager takes no status for a second. */
+static void ends_and_goes(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w->rig = (struct rig){.times = 3,
+			      .type = OP_MERGE,
+			      .cluster = 0,
+			      .kind = POD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	pod_phase(w, 2, "p-1", "Succeeded");
+	w_del(w, pod_on(w, 2, "p-1"));
+	w_later(w, 10 * 1000);
+	is_str(check_state(w, wl), "Ready", "a pod ends and is removed there: the group runs on");
+	is_str(phase_of(w, 0, "p-1"), "Succeeded", "... and its end is home");
+	ok(!pod_on(w, 2, "p-1"), "... it does not run again");
+	pod_phase(w, 2, "p-0", "Succeeded");
+	pod_phase(w, 2, "p-2", "Failed");
+	w_del(w, pod_on(w, 2, "p-0"));
+	w_del(w, pod_on(w, 2, "p-2"));
+	clone_condition(w, 2, "grp", "Finished", "Succeeded", true);
+	w_later(w, 10 * 1000);
+	is_str(phase_of(w, 0, "p-2"), "Failed", "the same of the others and the clone");
+	ok(is_finished(w, wl), "... is the end of the group");
+	w_free(w);
+}
+
 static void deleted(void)
 {
 	struct world *w = w_new(2);
@@ -435,6 +464,7 @@ int main(void)
 	same_name_later(true);
 	moved();
 	vanished();
+	ends_and_goes();
 	deleted();
 	collected(true);
 	collected(false);

@@ -277,6 +277,20 @@ struct clone *finish_ended(struct pass *p)
 	return NULL;
 }
 
+/* The same of a copy that is gone; one that is there is the winner's to report. */
+static bool gone_is_told(struct pass *p, struct clone *k)
+{
+	const struct record *r = twin_record(p, k);
+
+	if (!r || r->present || !r->ending) {
+		return true;
+	}
+	if (p->grouped && p->job) {
+		p->job->member->ended = true;
+	}
+	return copy_is_told(p, k);
+}
+
 bool finish_seen(struct pass *p)
 {
 	const struct facts *words = NULL;
@@ -286,8 +300,8 @@ bool finish_seen(struct pass *p)
 		return false;
 	}
 	for (CLONES_EACH(k, p)) {
-		if (counts(p, k) && !(twin_record(p, k) && twin_record(p, k)->present)) {
-			told &= members_each(p, k, copy_is_told);
+		if (counts(p, k)) {
+			told &= members_each(p, k, gone_is_told);
 			words = !clone_is(k, F_FINISHED) && words_of(p, k) ? words_of(p, k) : words;
 		}
 	}
