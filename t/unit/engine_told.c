@@ -87,9 +87,21 @@ static void long_note(void)
 	w_free(w);
 }
 
+/* The name of the last Event about the cluster w1 in a log. */
+static void name_of(const char *log, char ret[32])
+{
+	const char *at = log, *next;
+
+	while ((next = strstr(at + 1, "\"name\":\"w1.")) != NULL) {
+		at = next;
+	}
+	snprintf(ret, 32, "%.19s", at == log ? "" : at + strlen("\"name\":\""));
+}
+
 static void kinds_not_served(void)
 {
 	struct world *w = w_new(2);
+	char first[32], again[32];
 	const char *log;
 
 	w->full = true;
@@ -102,6 +114,7 @@ static void kinds_not_served(void)
 	is_int(w_times(log, "\"reason\":\"KindNotServed\",\"type\":\"Warning\"," ABOUT(
 				    "MultiKueueCluster", "w1")),
 	       1, "a job of that kind: an Event tells about the cluster");
+	name_of(log, first);
 	ok(strstr(log, "batch/v1, Kind=Job: the cluster does not serve the kind") &&
 		   strstr(log, "no matches for kind"),
 	   "which kind, and why");
@@ -120,7 +133,16 @@ static void kinds_not_served(void)
 	served(w, EV_UNSERVED);
 	a_job(w, "d");
 	w_settle(w);
-	is_int(w_times(w_take(w), "\"reason\":\"KindNotServed\""), 1, "an hour later it is news");
+	log = w_take(w);
+	is_int(w_times(log, "\"reason\":\"KindNotServed\""), 1, "an hour later it is news");
+	name_of(log, again);
+	ok(first[0] && again[0] && strcmp(first, again) != 0, "... of another name");
+	w_restart(w);
+	w_settle(w);
+	served(w, EV_UNSERVED);
+	w_settle(w);
+	name_of(w_take(w), first);
+	is_str(first, again, "another process sends the same Event, which exists already");
 	w_free(w);
 }
 

@@ -193,8 +193,9 @@ void watches_want_queues(struct engine *e)
 }
 
 /*
- * Sends an Event at most once an hour, also for an API that comes and goes. 'then': the
- * consequence, for users.
+ * Sends an Event at most once an hour, also for an API that comes and goes, and for a daemon that
+ * does: the Event of a cluster, a kind and an hour has one name. 'then': the consequence, for
+ * users.
  */
 static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
 {
@@ -211,11 +212,12 @@ static void tell(struct engine *e, struct cluster *c, struct table *t, const cha
 	}
 	t->told_at = e->now;
 	why = str_of(t->why);
-	note_warn(e, r, "KindNotServed", "%.*s: the cluster %s; %s%s%.*s",
-		  STR_ARG(e->o.kinds->k[t->kind].gvk),
-		  table_is_unserved(t) ? "does not serve the kind, or not to us"
-				       : "cannot say whether it serves the kind",
-		  then, why.n ? ": " : "", STR_ARG(why));
+	note_once(e, r, "KindNotServed", e->wall - e->wall % TELL_AGAIN_MS + t->kind,
+		  arena_printf(&e->scratch, "%.*s: the cluster %s; %s%s%.*s",
+			       STR_ARG(e->o.kinds->k[t->kind].gvk),
+			       table_is_unserved(t) ? "does not serve the kind, or not to us"
+						    : "cannot say whether it serves the kind",
+			       then, why.n ? ": " : "", STR_ARG(why)));
 }
 
 void watches_tell(struct engine *e, struct cluster *c, uint16_t kind)
