@@ -55,6 +55,7 @@
 #define MK_ENGINE_STATE_H
 
 #include "core/api/names.h"
+#include "core/engine/act/waiters.h"
 #include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
 #include "core/engine/rule_list.h"
@@ -105,8 +106,7 @@ struct lasting {
 	int64_t moved_at; /* ... as this process has noticed (monotonic ms) */
 	bool moved_now;   /* ... and the record has the server before */
 	bool unclear;     /* ... because an object is missing, and its identity is hidden */
-	bool gone_now,
-		gone_before; /* an operator has declared that server, or the former one, lost */
+	bool gone_now, gone_before; /* an operator declared that server, the former one lost */
 
 	/* rules/alias.c */
 	bool shared;  /* another cluster leads to the same server */
@@ -147,8 +147,8 @@ struct cluster {
 	bool wanted;     /* OP_CONNECT was sent */
 	bool by_profile; /* counted in the users of the manager's ClusterProfiles */
 
-	/* rules/card.c; NULL: none yet */
-	struct card *card;
+	struct card *card;               /* rules/card.c; NULL: none yet */
+	struct waiters waiters[WAITERS]; /* act/waiters.c */
 
 	/* clusters/watches.c */
 	bool glance; /* jobs without clones are to be looked for, see watches_glance */

@@ -9,6 +9,10 @@
 	"\"regarding\":{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"" kind \
 	"\",\"name\":\"" name
 
+#define ABOUT_JOBS                                        \
+	"\"regarding\":{\"apiVersion\":\"kueue.x-k8s.io/" \
+	"v1beta2\",\"kind\":\"Workload\",\"namespace\":\"ns\",\"name\":\"wl-j"
+
 static void conditions(void)
 {
 	struct world *w = w_new(1);
@@ -240,6 +244,68 @@ static void clock_is_set(void)
 	w_free(w);
 }
 
+enum { CROWD = 30 };
+
+/* Thirty jobs that run on w1. */
+static struct world *crowded(void)
+{
+	struct world *w = w_new(1);
+	char name[32];
+
+	w->full = true;
+	many_jobs(w, CROWD);
+	for (int i = 0; i < CROWD; i++) {
+		snprintf(name, sizeof(name), "wl-j%d", i);
+		admit(w, 1, name);
+	}
+	w_settle(w);
+	w_take(w);
+	return w;
+}
+
+/* Who waits for a server with many others has an Event with them, about the server. */
+static void one_for_many(void)
+{
+	struct world *w = crowded();
+	const char *log;
+	char name[32];
+
+	w_link(w, 1, LINK_DOWN);
+	w->stay_down[1] = true;
+	w_later(w, 120 * 1000);
+	log = w_take(w);
+	is_int(w_times(log, "\"reason\":\"WorkerUnreachable\",\"type\":\"Warning\"," ABOUT_JOBS),
+	       20, "thirty jobs run on a worker that is lost: an Event for each of twenty");
+	is_int(w_times(log, "\"reason\":\"WorkerUnreachable\",\"type\":\"Warning\"," ABOUT(
+				    "MultiKueueCluster", "w1")),
+	       1, "... and one about the worker");
+	ok(strstr(log, "20 Workloads or more, as ns/wl-j20: The worker cluster") != NULL,
+	   "... which says so");
+	w_free(w);
+
+	w = crowded();
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_MERGE,
+			      .cluster = 0,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_DENIED};
+	for (int i = 0; i < CROWD; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		w_patch(w, w_find(w, 1, JOB, "ns", name), "{\"status\":{\"active\":1}}");
+	}
+	w_later(w, 60 * 1000);
+	log = w_take(w);
+	is_int(w_times(log, "\"reason\":\"WriteRefused\",\"type\":\"Warning\"," ABOUT_JOBS), 20,
+	       "the manager refuses each status: the same of its refusals");
+	is_int(w_times(log, "\"reason\":\"WriteRefused\",\"type\":\"Warning\"," ABOUT(
+				    "AdmissionCheck", "mk")),
+	       1, "... with one about the check");
+	w_later(w, 9 * 60 * 1000);
+	is_int(w_times(w_take(w), "\"reason\":\"WriteRefused\""), 0, "... not more for minutes");
+	w_free(w);
+}
+
 int main(void)
 {
 	conditions();
@@ -247,5 +313,6 @@ int main(void)
 	long_note();
 	manager_as_worker();
 	clock_is_set();
+	one_for_many();
 	return done_testing();
 }

@@ -2,7 +2,9 @@
 /* A winner that is out of sight; see hidden.h. */
 #include "core/engine/rules/hidden.h"
 
+#include "core/base/hash.h"
 #include "core/base/timefmt.h"
+#include "core/engine/act/waiters.h"
 #include "core/engine/act/note.h"
 #include "core/engine/rules/authority.h"
 #include "core/engine/rules/finish.h"
@@ -41,39 +43,63 @@ static int64_t date_of(const struct engine *e, const struct cluster *c, int64_t 
 				       : wall_second(e->wall - (e->now - since));
 }
 
-/*
- * The check still says where the Workload was admitted, as in Kueue. When the job was out of reach
- * for a while, an Event says so, and when it counts as lost.
- */
-static void report(struct pass *p, mk_str name, const char *how, int64_t since, int64_t date,
-		   int64_t deadline, int64_t *reported)
+/* A winner that is out of sight. */
+struct loss {
+	struct cluster *c; /* NULL: it has no MultiKueueCluster */
+	mk_str name;
+	const char *how;
+	int64_t since, deadline; /* monotonic ms */
+	int64_t date;            /* of 'since', wall ms, a whole second */
+};
+
+/* What follows from it, for users. */
+static mk_str then_of(struct pass *p, const struct loss *l)
 {
 	struct engine *e = p->e;
-	bool is_asked_for = p->authority == AUTHORITY_FULL;
-	int64_t patience = e->o.worker_lost_timeout_ms / 4;
-	mk_str then;
 
-	if (since == INT64_MAX || *reported == date || !e->may_write ||
-	    !pass_is_due(p, since + (patience < REPORT_MS ? patience : REPORT_MS)) ||
-	    (is_asked_for && e->now >= deadline)) {
+	if (p->authority != AUTHORITY_FULL) {
+		return arena_printf(&e->scratch, "%.*s, so the job is not run elsewhere",
+				    STR_ARG(authority_words(p)));
+	}
+	if (l->deadline == INT64_MAX) {
+		return STR("its return is waited for without limit (lostWorkerPolicy: Keep)");
+	}
+	return arena_printf(
+		&e->scratch,
+		"the job there counts as lost at %.*s (workerLostTimeout), and is queued again "
+		"then",
+		STR_ARG(time_rfc3339(&e->scratch, e->wall + (l->deadline - e->now))));
+}
+
+/*
+ * The check still says where the Workload was admitted, as in Kueue. When the job was out of reach
+ * for a while, an Event says so, and when it counts as lost. '*reported': the date that one had.
+ */
+static void report(struct pass *p, const struct loss *l, int64_t *reported)
+{
+	struct engine *e = p->e;
+	int64_t patience = e->o.worker_lost_timeout_ms / 4;
+	struct note note = {
+		.type = "Warning", .reason = STR("WorkerUnreachable"), .since_wall_ms = l->date};
+
+	if (l->since == INT64_MAX || *reported == l->date || !e->may_write ||
+	    !pass_is_due(p, l->since + (patience < REPORT_MS ? patience : REPORT_MS)) ||
+	    (p->authority == AUTHORITY_FULL && e->now >= l->deadline)) {
 		return;
 	}
-	*reported = date;
-	then = !is_asked_for ? arena_printf(&e->scratch, "%.*s, so the job is not run elsewhere",
-					    STR_ARG(authority_words(p)))
-	       : deadline == INT64_MAX
-		       ? STR("its return is waited for without limit (lostWorkerPolicy: Keep)")
-		       : arena_printf(
-				 &e->scratch,
-				 "the job there counts as lost at %.*s "
-				 "(workerLostTimeout), and is queued again then",
-				 STR_ARG(time_rfc3339(&e->scratch, e->wall + (deadline - e->now))));
-	note_once(
-		e, p->local, "WorkerUnreachable", date,
-		arena_printf(&e->scratch,
-			     "The worker cluster \"%.*s\" that was admitted to %s since %.*s: %.*s",
-			     STR_ARG(name), how, STR_ARG(time_rfc3339(&e->scratch, date)),
-			     STR_ARG(then)));
+	*reported = l->date;
+	note.text = arena_printf(
+		&e->scratch, "The worker cluster \"%.*s\" that was admitted to %s since %.*s: %.*s",
+		STR_ARG(l->name), l->how, STR_ARG(time_rfc3339(&e->scratch, l->date)),
+		STR_ARG(then_of(p, l)));
+	if (l->c) {
+		waiters_tell(
+			e, l->c, cluster_record(e, l->c), p->local, &note,
+			hash64(arena_printf(&e->scratch, "%s %lld", l->how, (long long)l->date)),
+			false);
+	} else {
+		note_send(e, p->local, &note);
+	}
 }
 
 /* The same of a cluster whose name is known. */
@@ -81,9 +107,15 @@ static void report_of(struct pass *p, const struct cluster *c, const char *how, 
 		      int64_t date, int64_t deadline)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, c->id);
+	const struct loss l = {.c = cluster_get(p->e, c->id),
+			       .name = p->f->s[S_CLUSTER],
+			       .how = how,
+			       .since = since,
+			       .deadline = deadline,
+			       .date = date};
 
 	if (wc) {
-		report(p, p->f->s[S_CLUSTER], how, since, date, deadline, &wc->hidden_said);
+		report(p, &l, &wc->hidden_said);
 	}
 }
 
@@ -111,16 +143,17 @@ void hidden_cluster(struct pass *p, mk_str name)
 {
 	struct engine *e = p->e;
 	struct round *r = &p->w->round;
-	int64_t deadline;
+	struct loss l = {.name = name, .how = "has no MultiKueueCluster"};
 
 	if (r->lost_at == INT64_MAX) {
 		r->lost_at = e->now;
 	}
-	deadline = e->o.worker_lost_keep ? INT64_MAX
-					 : lost_after(e, r->lost_at, e->o.worker_lost_timeout_ms);
-	report(p, name, "has no MultiKueueCluster", r->lost_at,
-	       wall_second(e->wall - (e->now - r->lost_at)), deadline, &r->lost_reported);
-	if (pass_is_due(p, deadline)) {
+	l.since = r->lost_at;
+	l.date = wall_second(e->wall - (e->now - l.since));
+	l.deadline = e->o.worker_lost_keep ? INT64_MAX
+					   : lost_after(e, l.since, e->o.worker_lost_timeout_ms);
+	report(p, &l, &r->lost_reported);
+	if (pass_is_due(p, l.deadline)) {
 		lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));
 	}
 }

@@ -3,7 +3,9 @@
 #include "core/engine/rules/refusal.h"
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/base/timefmt.h"
+#include "core/engine/act/waiters.h"
 #include "core/engine/act/note.h"
 #include "core/engine/rules/twin.h"
 
@@ -180,13 +182,42 @@ mk_str refusal_on(struct pass *p, const struct clone *k, bool won)
 	return STR("");
 }
 
+/* The object that stands for a server: the manager's is that of the check. */
+static const struct record *about_of(const struct pass *p, const struct cluster *c)
+{
+	return c->id != CLUSTER_MANAGER ? cluster_record(p->e, c)
+	       : p->checked             ? manager_named(p->e, KIND_CHECK, p->f->checks[p->check])
+					: NULL;
+}
+
+/* What other objects are refused with, too: the server's words from the object's name on. */
+static uint64_t same_words(struct engine *e, const struct record *r)
+{
+	mk_str words = str_of(r->refusal->words);
+	const char *at = words.n > 0 ? memmem(words.p, words.n, r->name.p, r->name.n) : NULL;
+
+	if (at) {
+		words = str_sub(words, (size_t)(at - words.p) + r->name.n, words.n);
+	}
+	return hash64(arena_printf(&e->scratch, "%s %.*s", what_of(r), STR_ARG(words)));
+}
+
 void refusal_tell(struct pass *p, struct record *r)
 {
 	struct refusal *f = r->refusal;
+	struct engine *e = p->e;
+	struct cluster *c = cluster_get(e, r->table->cluster);
+	struct note note;
 
-	if (f->rule == R_CREATE || !p->local || !p->e->may_write || !pass_is_due(p, f->tell_at)) {
+	if (f->rule == R_CREATE || !p->local || !c || !e->may_write ||
+	    !pass_is_due(p, f->tell_at)) {
 		return; /* rules/rest.c tells of clones that are refused */
 	}
-	f->tell_at = p->e->now + TELL_AGAIN_MS;
-	note_once(p->e, p->local, "WriteRefused", f->since_ms, words_of(p->e, r));
+	f->tell_at = e->now + TELL_AGAIN_MS;
+	note = (struct note){.type = "Warning",
+			     .reason = STR("WriteRefused"),
+			     .text = words_of(e, r),
+			     .since_wall_ms = f->since_ms};
+	waiters_tell(e, c, about_of(p, c), p->local, &note, same_words(e, r), f->said);
+	f->said = true;
 }

@@ -22,6 +22,7 @@ struct refusal {
 	enum rule rule;       /* of the last one */
 	int64_t last_at;      /* ... its time */
 	int64_t tell_at;      /* an Event tells of it then */
+	bool said;            /* ... and one did before */
 	bool smallest;        /* rules/finish.c: the last status sent was the smallest */
 	char *words;          /* of the server; NULL: none, or out of memory */
 };
