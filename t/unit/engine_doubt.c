@@ -232,6 +232,48 @@ static void refused_while_busy(void)
 	w_free(w);
 }
 
+/*
+ * A server in trouble answers deletes now with 503, which nothing was done after, now with 500,
+ * after which a get must tell. Neither answer, nor the get that finds the object, makes the rests
+ * begin anew.
+ */
+static void refused_and_lost_by_turns(void)
+{
+	struct world *w = w_new(2);
+	enum mk_code code = ERR_UNKNOWN;
+	struct object *wl = running_job(w);
+	int64_t end = w->now + 60000;
+	const char *log;
+
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	w_del(w, wl);
+	w_take(w);
+	while (w->now < end) {
+		if (w->rig.times == 0) {
+			code = code == ERR_UNKNOWN ? ERR_UNAVAILABLE : ERR_UNKNOWN;
+			w->rig = (struct rig){.times = 1,
+					      .type = OP_DELETE,
+					      .cluster = 2,
+					      .kind = JOB,
+					      .outcome = code == ERR_UNKNOWN ? OUTCOME_UNKNOWN
+									     : OUTCOME_REFUSED,
+					      .code = code};
+		}
+		w_step(w);
+		if (w->n_q == 0 && engine_next_ms(w->e) > w->now) {
+			w->wall += 5;
+			w->now += 5;
+		}
+	}
+	log = w_take(w);
+	ok(w_times(log, "delete 2 Job") > 5 && w_times(log, "delete 2 Job") < 30,
+	   "500 and 503 by turns: a delete comes again, ever more seldom");
+	w->rig.times = 0;
+	w_later(w, 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "and is not the last");
+	w_free(w);
+}
+
 int main(void)
 {
 	lost_with_a_write();
@@ -240,5 +282,6 @@ int main(void)
 	name_taken_beside_our_job();
 	view_from_before_the_win();
 	refused_while_busy();
+	refused_and_lost_by_turns();
 	return done_testing();
 }

@@ -172,9 +172,11 @@ static void settle(struct engine *e, struct record *r, int64_t wait_ms)
 	r->settle_at = e->now + wait_ms;
 }
 
-static void back_off(struct engine *e, struct record *r, int64_t retry_after_ms, int64_t most)
+/* After 'n' others in a row. */
+static void back_off(struct engine *e, struct record *r, unsigned n, int64_t retry_after_ms,
+		     int64_t most)
 {
-	int64_t wait = queue_backoff(r->fails++);
+	int64_t wait = queue_backoff(n);
 
 	wait = wait < most ? wait : most;
 	r->retry_at = e->now + (retry_after_ms > wait ? retry_after_ms : wait);
@@ -219,7 +221,7 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 	bool shown = ev->outcome == OUTCOME_APPLIED && ev->obj;
 
 	if (!shown && ev->code != ERR_NOT_FOUND) {
-		back_off(e, r, ev->retry_after_ms, BACK_OFF_MAX_MS);
+		back_off(e, r, r->fails++, ev->retry_after_ms, BACK_OFF_MAX_MS);
 		return;
 	}
 	if (shown && is_contradicted(e, r, f, ev)) {
@@ -244,7 +246,7 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 			r->fails = 0;
 		} else {
 			/* Rejected as old: else the caller asks again at once. */
-			back_off(e, r, 0, BACK_OFF_MAX_MS);
+			back_off(e, r, r->fails++, 0, BACK_OFF_MAX_MS);
 		}
 	} else {
 		not_found(e, r, f);
@@ -356,7 +358,7 @@ static void job_refused(struct engine *e, const struct record *r, mk_str why)
 /*
  * After the first such write the get follows at once. The outcome does not say why it is unknown: a
  * webhook that is down makes each write end so, and without backoff write and get would alternate
- * for ever.
+ * for ever. Only a write that is applied begins anew: a server in trouble answers now 500, now 503.
  */
 static void unanswered(struct engine *e, struct record *r, const struct inflight *f)
 {
@@ -401,7 +403,6 @@ static int64_t most_ms(const struct inflight *f)
 static void refused(struct engine *e, struct record *r, const struct inflight *f,
 		    const struct event *ev)
 {
-	r->unanswered = 0;
 	if (ev->code == ERR_EXISTS) {
 		r->unknown = true;
 		r->taken = true;
@@ -421,10 +422,10 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		}
 		refusal_saw(e, r, f->rule, ev, for_good(ev->code));
 		if (f->rule == R_CREATE && for_good(ev->code)) {
-			rest(e, r, queue_backoff(r->fails++));
+			rest(e, r, queue_backoff(refusal_before(r)));
 			rest_refused(e, r, ev->text); /* a longer wait, which grows */
 		} else {
-			back_off(e, r, ev->retry_after_ms, most_ms(f));
+			back_off(e, r, refusal_before(r), ev->retry_after_ms, most_ms(f));
 		}
 	}
 }

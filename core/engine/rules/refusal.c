@@ -70,6 +70,7 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 	}
 	f->rule = rule;
 	f->last_at = e->now;
+	f->n++;
 	if (!of_object || is_about_us(ev)) {
 		f->object_since = INT64_MAX;
 	} else if (f->object_since == INT64_MAX) {
@@ -102,6 +103,11 @@ void refusal_seen(struct record *r)
 	if (r->refusal && create == r->present) {
 		refusal_end(r);
 	}
+}
+
+unsigned refusal_before(const struct record *r)
+{
+	return r->refusal ? r->refusal->n - 1 : 0;
 }
 
 int64_t refusal_since(const struct record *r)

@@ -21,6 +21,7 @@ struct refusal {
 	int64_t object_since; /* ... for what was written; INT64_MAX: the last had another cause */
 	enum rule rule;       /* of the last one */
 	int64_t last_at;      /* ... its time */
+	unsigned n;           /* those in a row: the length of the rest */
 	int64_t tell_at;      /* an Event tells of it then */
 	bool said;            /* ... and one did before */
 	bool smallest;        /* rules/finish.c: the last status sent was the smallest */
@@ -35,6 +36,11 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 		 bool of_object);
 /* A write was applied, or the record is freed. */
 void refusal_end(struct record *r);
+/*
+ * How many came before the last one. Gets between them that succeed do not count it anew: they say
+ * nothing about writes.
+ */
+unsigned refusal_before(const struct record *r);
 /* Since when each write to the object is refused, monotonic ms; INT64_MAX: the last was not. */
 int64_t refusal_since(const struct record *r);
 /*

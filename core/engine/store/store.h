@@ -105,14 +105,14 @@ struct record {
 	uint32_t forward;      /* hash of the patch that was sent last */
 	int64_t forward_at;    /* ... the last of them was applied */
 	int64_t settle_at;
-	int64_t retry_at;   /* no write before; 0 = none */
-	int64_t deleted_at; /* act/ops.c: a delete of ours that was seen before its answer */
-	unsigned fails;
+	int64_t retry_at;        /* no write before; 0 = none */
+	int64_t deleted_at;      /* act/ops.c: a delete of ours that was seen before its answer */
+	unsigned fails;          /* gets in a row that failed, or brought nothing that is of use */
 	struct ending *ending;   /* store/ending.h; NULL none */
 	bool ended_first;        /* ... present: it had ended before its deletion began */
 	bool let_go;             /* ... deleted by us after it was seen to have ended */
 	struct refusal *refusal; /* rules/refusal.h: the last write was refused; NULL none */
-	unsigned unanswered;     /* writes in a row with unknown outcome */
+	unsigned unanswered;     /* writes with unknown outcome since one was applied */
 	char text[];             /* "ns/name" */
 };
 
