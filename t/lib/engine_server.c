@@ -409,7 +409,7 @@ void w_do(struct world *w, const struct op *op, struct arena *a)
 	} else if (op->type == OP_DELETE) {
 		if (!o) {
 			w_answer(w, op, OUTCOME_REFUSED, ERR_NOT_FOUND, NULL);
-		} else if (!str_eq(op->uid, str_of(o->uid))) {
+		} else if (!str_eq(op->uid, str_of(o->uid)) || (op->rv != 0 && op->rv != o->rv)) {
 			w_answer(w, op, OUTCOME_REFUSED, ERR_CONFLICT, NULL);
 		} else {
 			w_delete(w, op, o);

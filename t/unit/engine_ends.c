@@ -284,6 +284,74 @@ static void removed_while_it_runs(void)
 	w_free(w);
 }
 
+/* Another client has removed the clone of a winner, and Kueue here takes the quota back. */
+static struct world *copy_goes(struct object **ret_wl)
+{
+	struct world *w = w_new(2);
+
+	*ret_wl = running_job(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5000);
+	is_str(check_state(w, *ret_wl), "Retry", "a clone is gone: Retry");
+	return w;
+}
+
+static void quota_goes(struct world *w, struct object *wl)
+{
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":null,\"conditions\":[{\"type\":\"QuotaReserved\","
+		"\"status\":\"False\"}]}}");
+}
+
+/* The copy ends while the delete is on its way. */
+static void ends_while_removed(void)
+{
+	struct object *wl;
+	struct world *w = copy_goes(&wl);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	w_drop(w, w->n_q); /* the watch is late */
+	quota_goes(w, wl);
+	w_settle(w);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the copy has ended unseen: it is not removed");
+	w_later(w, 5000);
+	ok(is_complete(w), "... its end comes home");
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Succeeded\",\"message\":\"m\"}]}}");
+	w_later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and Kueue here has that: it goes");
+	w_free(w);
+}
+
+/* The copy's status changes faster than it can be deleted as seen. */
+static void changes_while_removed(void)
+{
+	struct object *wl;
+	struct world *w = copy_goes(&wl);
+
+	w->rig = (struct rig){.type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .times = 1000000,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_CONFLICT};
+	w->full = true;
+	quota_goes(w, wl);
+	w_later(w, 9000);
+	ok(strstr(w->log, " rv=") && w_times(w->log, "delete 2 Job") > 3,
+	   "a copy that changes all the time is deleted as seen, again and again");
+	(void)w_take(w);
+	w_later(w, 9000);
+	w->rig.times = 0;
+	(void)w_take(w);
+	w_later(w, 5000);
+	ok(strstr(w->log, "delete 2 Job") && !strstr(strstr(w->log, "delete 2 Job"), " rv="),
+	   "... and after ten seconds whatever its state is");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... which the worker takes");
+	w_free(w);
+}
+
 int main(void)
 {
 	seen_in_one_batch();
@@ -292,6 +360,8 @@ int main(void)
 	seen_of_the_clone();
 	too_long_to_keep();
 	removed_while_it_runs();
+	ends_while_removed();
+	changes_while_removed();
 	refused_for_a_while(ERR_DENIED, 403, OF_RIGHTS, 30 * 1000);
 	refused_for_a_while(ERR_DENIED, 401, "Unauthorized", 30 * 1000);
 	refused_for_a_while(ERR_INVALID, 422, "status: Invalid value", 4000);

@@ -56,6 +56,7 @@ static struct inflight *inflight_new(struct engine *e, struct record *r, const s
 	f->record = r;
 	f->type = op->type;
 	f->rv = r->rv;
+	f->as_seen = op->rv != 0;
 	if (!map_put(&e->inflight_by_id, (mk_str){(const char *)&f->id, sizeof(f->id)}, f)) {
 		mk_free(f);
 		return NULL;
@@ -372,7 +373,8 @@ static void unanswered(struct engine *e, struct record *r, const struct inflight
  * Another client has changed the object. API servers mostly send that change before the answer to
  * our write: then the next pass knows it and needs no wait.
  */
-static void conflict(struct engine *e, struct record *r, const struct inflight *f)
+static void conflict(struct engine *e, struct record *r, const struct inflight *f,
+		     const struct event *ev)
 {
 	struct wl *w = r->table->cluster == CLUSTER_MANAGER && r->table->kind == KIND_WORKLOAD
 			       ? wl_find(e, r->ns, r->name)
@@ -383,6 +385,9 @@ static void conflict(struct engine *e, struct record *r, const struct inflight *
 	}
 	if (w) {
 		message_unwritten(w, f->rule);
+	}
+	if (f->type == OP_DELETE && f->as_seen) {
+		refusal_saw(e, r, f->rule, ev, false);
 	}
 }
 
@@ -407,7 +412,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		r->unknown = true;
 		r->taken = true;
 	} else if (ev->code == ERR_CONFLICT) {
-		conflict(e, r, f);
+		conflict(e, r, f, ev);
 	} else if (ev->code == ERR_NOT_FOUND && f->type == OP_DELETE) {
 		ending_gone(e, r, 0, r->epoch);
 	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {

@@ -20,6 +20,7 @@ struct inflight {
 	enum op_type type;
 	enum rule rule;
 	uint64_t rv;           /* resourceVersion of the record when it was sent */
+	bool as_seen;          /* ... which the request names */
 	const char *note_type; /* Event to send when it is applied; NULL none */
 	char *note, *note_reason;
 };

@@ -66,6 +66,7 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 		f->since_ms = e->wall;
 		f->tell_at = e->now + REFUSAL_SAY_MS;
 		f->object_since = INT64_MAX;
+		f->stale_since = INT64_MAX;
 		r->refusal = f;
 	}
 	f->rule = rule;
@@ -75,6 +76,11 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 		f->object_since = INT64_MAX;
 	} else if (f->object_since == INT64_MAX) {
 		f->object_since = e->now;
+	}
+	if (ev->code != ERR_CONFLICT) {
+		f->stale_since = INT64_MAX;
+	} else if (f->stale_since == INT64_MAX) {
+		f->stale_since = e->now;
 	}
 	(void)keep_str(&f->words, cleaned(&e->scratch, ev->text));
 }
@@ -118,6 +124,11 @@ int64_t refusal_since(const struct record *r)
 int64_t refusal_of_object(const struct record *r)
 {
 	return r && r->refusal ? r->refusal->object_since : INT64_MAX;
+}
+
+int64_t refusal_as_stale(const struct record *r)
+{
+	return r && r->refusal ? r->refusal->stale_since : INT64_MAX;
 }
 
 /* What the writes of a rule bring to the object. */

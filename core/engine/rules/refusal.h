@@ -19,6 +19,7 @@ struct refusal {
 	int64_t since;        /* monotonic ms: the first refusal in a row */
 	int64_t since_ms;     /* ... by the wall clock then, as users are shown it */
 	int64_t object_since; /* ... for what was written; INT64_MAX: the last had another cause */
+	int64_t stale_since;  /* ... since it was another one each time; INT64_MAX: the same */
 	enum rule rule;       /* of the last one */
 	int64_t last_at;      /* ... its time */
 	unsigned n;           /* those in a row: the length of the rest */
@@ -48,6 +49,8 @@ int64_t refusal_since(const struct record *r);
  * credentials and a server that is down say nothing about the object.
  */
 int64_t refusal_of_object(const struct record *r);
+/* The same, if the object had changed each time, on which the write depends. */
+int64_t refusal_as_stale(const struct record *r);
 /*
  * What is refused, where, since when and why, in the scratch arena: of the objects on the clone's
  * cluster, and of the local job when that cluster has won. "": nothing for REFUSAL_SAY_MS.

@@ -14,6 +14,8 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/store/ending.h"
 
+enum { STOPS_MS = 10 * 1000 }; /* a copy that is told to stop has done so after that */
+
 /*
  * May an object with this relation be deleted in this pass? One without a manager's id is ours
  * while the local Workload exists, or when its deletion was seen. Kueue's MultiKueue on another
@@ -30,7 +32,8 @@ static bool may_remove(struct pass *p, const struct record *r, enum twin t)
 	return p->w->gc && p->e->o.collect_unmarked;
 }
 
-static void send_delete(struct pass *p, struct record *r, enum rule rule)
+/* 'as_seen': only the state that the record has, which decided. */
+static void send_delete(struct pass *p, struct record *r, enum rule rule, bool as_seen)
 {
 	struct op op = {.type = OP_DELETE,
 			.prio = r->table->kind == KIND_WORKLOAD ? PRIO_CLEANUP : PRIO_STOP,
@@ -40,6 +43,7 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule)
 	if (!gc_may(p, r) || !pass_ready(p, r)) {
 		return;
 	}
+	op.rv = as_seen ? r->rv : 0;
 	ops_send(p->e, r, &op, rule);
 	if (r->inflight) {
 		ending_let_go(r);
@@ -92,6 +96,20 @@ void remove_copy(struct pass *p, struct record *r, enum rule rule)
 	}
 }
 
+/*
+ * Does the copy go because it has not ended? It may end while the delete is on its way, which is
+ * refused then. One whose status changes all the time is told to stop, see stop_first, and goes
+ * whatever its state is when that does not help.
+ */
+static bool is_by_state(struct pass *p, const struct clone *k, const struct record *r)
+{
+	int64_t since = refusal_as_stale(r);
+
+	return p->removing != R_HERE && twin_of_job(p, r) != TWIN_STALE &&
+	       !facts_is(r->facts, F_ENDED) && finish_would_owe(p, k) &&
+	       !pass_is_due(p, since == INT64_MAX ? since : since + STOPS_MS);
+}
+
 static bool remove_object(struct pass *p, struct clone *k)
 {
 	struct record *r = twin_record(p, k);
@@ -107,7 +125,7 @@ static bool remove_object(struct pass *p, struct clone *k)
 	if (p->removing != R_HERE && !finish_lets_go(p, k)) {
 		return false;
 	}
-	send_delete(p, r, p->removing);
+	send_delete(p, r, p->removing, is_by_state(p, k, r));
 	return false;
 }
 
@@ -131,8 +149,8 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 }
 
 /*
- * The worker refuses to delete the clone or its job: deactivates the clone, so that Kueue there
- * stops the job and starts it no more. True: it was sent.
+ * The worker refuses to delete the clone or its job, or the job changes all the time: deactivates
+ * the clone, so that Kueue there stops the job and starts it no more. True: it was sent.
  */
 static bool stop_first(struct pass *p, struct clone *k)
 {
@@ -198,7 +216,7 @@ bool remove_remote(struct pass *p, struct clone *k, enum rule rule)
 	if (clone_is(k, F_HELD)) {
 		strip(p, k);
 	} else if (!clone_is(k, F_TERMINATING)) {
-		send_delete(p, k->r, rule);
+		send_delete(p, k->r, rule, false);
 	}
 	return false;
 }
