@@ -121,6 +121,21 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	}
 }
 
+/* Whose Workload is it? That of an orphan names no owner: its name does, "job-NAME-HASH". */
+static struct user *user_of(struct sim *s, const struct json *wl, mk_str name)
+{
+	struct user *u = user_by_workload(s, wl);
+
+	for (size_t i = 0; wl != NULL && !u && i < s->n_users; i++) {
+		mk_str of = arena_printf(&s->arena, "job-%s-", s->user[i].name);
+
+		if (str_starts(name, of)) {
+			u = &s->user[i];
+		}
+	}
+	return u;
+}
+
 /* How did it end, by reason and message; 0 if it did not. */
 static uint64_t verdict_of(const struct json *wl)
 {
@@ -139,7 +154,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 {
 	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
 		struct user *u = is_ours(&s->site[i], c->after)
-					 ? user_by_workload(s, local_of(s, &s->site[i], c))
+					 ? user_of(s, local_of(s, &s->site[i], c), c->name)
 					 : NULL;
 
 		if (u != NULL && (!c->before || verdict_of(c->after) != 0)) {
@@ -189,26 +204,11 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	}
 }
 
-/* Whose Workload is it? That of an orphan names no owner: its name does, "job-NAME-HASH". */
-static const struct user *user_of(struct sim *s, const struct ks_commit *c)
-{
-	const struct user *u = user_by_workload(s, c->after);
-
-	for (size_t i = 0; !u && i < s->n_users; i++) {
-		mk_str of = arena_printf(&s->arena, "job-%s-", s->user[i].name);
-
-		if (str_starts(c->name, of)) {
-			u = &s->user[i];
-		}
-	}
-	return u;
-}
-
 /* The end is the one that the worker reported, and it comes once. */
 static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
-	const struct user *u = user_of(s, c);
+	const struct user *u = user_of(s, c->after, c->name);
 	const struct plane *winner = plane_of_cluster(s, cluster);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
@@ -235,7 +235,7 @@ static void note_winner(struct sim *s, const struct ks_commit *c, bool by_us)
 
 	if (u != NULL && p != NULL) {
 		if (by_us && json_str_at(c->before, "/status/clusterName").n == 0) {
-			judge_won(s, u, p);
+			judge_won(s, u, p, c->after);
 		}
 		u->won = p->index;
 		u->had_won |= (uint64_t)1 << p->index;

@@ -42,11 +42,12 @@ struct judged {
 	unsigned retries[MAX_PLANES]; /* of late, with that place as the winner */
 	int64_t retried_at[MAX_PLANES];
 	int64_t rests_since[MAX_PLANES]; /* ... the last Retry; 0 none */
-	struct led retried_by;           /* ... and in that process */
-	struct led won_by;               /* it has seen the winner of this round on record */
-	int64_t waits_since;             /* 0: it does not wait */
-	uint64_t waits_uid; /* of the Workload that waits, hashed: one made anew waits anew */
-	uint64_t said;      /* its check's message then, hashed */
+	struct led retried_by;           /* ... and in that process, */
+	uint64_t retried_uid; /* ... of that Workload, hashed: one made anew has no rest */
+	struct led won_by;    /* it has seen the winner of this round on record */
+	int64_t waits_since;  /* 0: it does not wait */
+	uint64_t waits_uid;   /* of the Workload that waits, hashed: one made anew waits anew */
+	uint64_t said;        /* its check's message then, hashed */
 };
 
 /* A remote object that nothing stands for. */
@@ -101,8 +102,8 @@ void judge_doubled(struct sim *s, struct user *u);
 void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 		const struct ks_commit *c);
 void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c);
-/* A daemon has written the plane's cluster into the Workload as the one that won. */
-void judge_won(struct sim *s, const struct user *u, const struct plane *p);
+/* A daemon has written the plane's cluster into the Workload 'wl' as the one that won. */
+void judge_won(struct sim *s, const struct user *u, const struct plane *p, const struct json *wl);
 
 /* --- judge_ends.c ----------------------------------------------------------------------------- */
 void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c);

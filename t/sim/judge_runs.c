@@ -2,6 +2,7 @@
 /* The judge: one run at a time (I1), rests after Retry (I7), the server that won (I8). */
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "t/sim/sim.h"
 
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
@@ -151,13 +152,18 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 }
 
 /*
- * Rests are notes of a process: unlike a server's date (I8) they are on no record, and the next one
+ * Rests are notes of a process about a Workload: unlike a server's date (I8) they are on no record, and the next one
  * begins with the shortest again (decision 0115).
  */
-static void note_leader(struct sim *s, const struct user *u, struct judged *j)
+static void note_leader(struct sim *s, const struct user *u, struct judged *j, uint64_t uid)
 {
 	struct led by = judge_leader(s, u->site);
 
+	if (uid != j->retried_uid) {
+		memset(j->retries, 0, sizeof(j->retries));
+		memset(j->rests_since, 0, sizeof(j->rests_since));
+		j->retried_uid = uid;
+	}
 	if (by.by != NULL && !judge_is_led(by, j->retried_by)) {
 		memset(j->retries, 0, sizeof(j->retries));
 		j->retried_by = by;
@@ -172,7 +178,7 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 	if (!p) {
 		return;
 	}
-	note_leader(s, u, j);
+	note_leader(s, u, j, hash64(json_str_at(c->before, "/metadata/uid")));
 	if (s->now - j->retried_at[p->index] > RETRIES_MS || j->retries[p->index] == 0) {
 		j->retries[p->index] = 0;
 		j->retried_at[p->index] = s->now;
@@ -186,12 +192,13 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 }
 
 /* Writes to a Workload carry its version: one that was decided before the Retry is refused. */
-void judge_won(struct sim *s, const struct user *u, const struct plane *p)
+void judge_won(struct sim *s, const struct user *u, const struct plane *p, const struct json *wl)
 {
 	const struct judged *j = judged_of(s, u);
 	int64_t since = j->rests_since[p->index];
 
 	if (since > 0 && s->now - since < RESTED_MS && !excuse_meddled(s) &&
+	    hash64(json_str_at(wl, "/metadata/uid")) == j->retried_uid &&
 	    judge_is_led(j->retried_by, judge_leader(s, u->site))) {
 		fail(s, "I7 rest", "%s wins %s again %lld ms after its Retry there", p->name,
 		     u->name, (long long)(s->now - since));
