@@ -152,8 +152,8 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 }
 
 /*
- * Rests are notes of a process about a Workload: unlike a server's date (I8) they are on no record, and the next one
- * begins with the shortest again (decision 0115).
+ * Rests are notes of a process about a Workload: unlike a server's date (I8) they are on no record,
+ * and the next one begins with the shortest again (decision 0115).
  */
 static void note_leader(struct sim *s, const struct user *u, struct judged *j, uint64_t uid)
 {
