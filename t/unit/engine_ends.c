@@ -284,6 +284,26 @@ static void removed_while_it_runs(void)
 	w_free(w);
 }
 
+/* The clone tells of the end, and another client removes it before the copy's watch shows it. */
+static void clone_goes_first(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *copy = w_find(w, 2, JOB, "ns", "j");
+
+	w_patch(w, copy, COMPLETE);
+	w_drop(w, w->n_q); /* the watch is late */
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_settle(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_settle(w);
+	ok(!is_finished(w, wl) && w_find(w, 2, JOB, "ns", "j"),
+	   "its clone has ended and is gone: the copy, which seems to run, is waited for");
+	w_tell(w, copy, EV_OBSERVED, VIA_WATCH);
+	w_later(w, 5000);
+	ok(is_complete(w), "... its end comes home");
+	w_free(w);
+}
+
 /* Another client has removed the clone of a winner, and Kueue here takes the quota back. */
 static struct world *copy_goes(struct object **ret_wl)
 {
@@ -360,6 +380,7 @@ int main(void)
 	seen_of_the_clone();
 	too_long_to_keep();
 	removed_while_it_runs();
+	clone_goes_first();
 	ends_while_removed();
 	changes_while_removed();
 	refused_for_a_while(ERR_DENIED, 403, OF_RIGHTS, 30 * 1000);

@@ -298,9 +298,25 @@ static bool gone_is_told(struct pass *p, struct clone *k)
 	return copy_is_told(p, k);
 }
 
+static bool is_gone(struct pass *p, struct clone *k)
+{
+	const struct record *r = twin_record(p, k);
+
+	return !r || !r->present;
+}
+
+/*
+ * How a clone ended that is gone, without a copy that can say more: one that is there comes to the
+ * end that its clone told of, which its own watch may show later.
+ */
+static const struct facts *last_words(struct pass *p, struct clone *k)
+{
+	return !clone_is(k, F_FINISHED) && members_each(p, k, is_gone) ? words_of(p, k) : NULL;
+}
+
 bool finish_seen(struct pass *p)
 {
-	const struct facts *words = NULL;
+	const struct facts *words = NULL, *last;
 	bool told = true;
 
 	if (p->e->store.n_endings == 0 || !p->kind) {
@@ -309,7 +325,8 @@ bool finish_seen(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		if (counts(p, k)) {
 			told &= members_each(p, k, gone_is_told);
-			words = !clone_is(k, F_FINISHED) && words_of(p, k) ? words_of(p, k) : words;
+			last = last_words(p, k);
+			words = last ? last : words;
 		}
 	}
 	if (words && (told || is_refused_for_long(p))) {
