@@ -30,26 +30,49 @@ static mk_str cleaned(struct arena *a, mk_str words)
 	return to ? (mk_str){to, s.n} : STR("");
 }
 
-static bool contains(mk_str s, const char *part)
+/* The rest of 's' after 'head'; {NULL, 0}: it begins otherwise. */
+static mk_str after(mk_str s, const char *head)
 {
-	return s.n > 0 && memmem(s.p, s.n, part, strlen(part));
+	mk_str h = str_of(head);
+
+	return str_starts(s, h) ? str_sub(s, h.n, s.n) : STR_NONE;
+}
+
+/* The rest from the first 'c' on; {NULL, 0}: there is none. */
+static mk_str from(mk_str s, char c)
+{
+	ptrdiff_t at = str_index(s, c);
+
+	return at >= 0 ? str_sub(s, (size_t)at, s.n) : STR_NONE;
 }
 
 /*
- * Does the answer say that we may not do this at all? So says a 401, and a 403 of the authorizer,
- * which begins with the user after the name of the object, or has no Status; a 403 of an admission
- * webhook or policy judges the object. A server that has just started has no roles yet, and refuses
- * all.
+ * Are these the authorizer's words: `jobs.batch "j" is forbidden: User "u" cannot`, with a name or
+ * without, or `forbidden: User "u" cannot` about a path? What an admission plugin says may have the
+ * same further on.
+ */
+static bool is_of_authorizer(mk_str text)
+{
+	mk_str user = after(text, "forbidden: User \""), rest = from(text, ' ');
+
+	if (!user.p && str_starts(rest, STR(" \""))) {
+		rest = after(from(str_sub(rest, 2, rest.n), '"'), "\"");
+	}
+	if (!user.p) {
+		user = after(rest, " is forbidden: User \"");
+	}
+	return after(from(user, '"'), "\" cannot ").p != NULL;
+}
+
+/*
+ * Does the answer say that we may not do this at all? So says a 401, and a 403 of the authorizer or
+ * without a Status; any other 403 judges the object. A server that has just started has no roles
+ * yet, and refuses all.
  */
 static bool is_about_us(const struct event *ev)
 {
-	const char *is_forbidden = " is forbidden: User \"";
-
-	return ev->http == 401 ||
-	       (ev->code == ERR_DENIED &&
-		((contains(ev->text, is_forbidden) && contains(ev->text, "\" cannot ")) ||
-		 contains(ev->text, "annot impersonate") ||
-		 str_starts(ev->text, STR("forbidden: User \"")) || str_is(ev->text, "forbidden")));
+	return ev->http == 401 || (ev->code == ERR_DENIED &&
+				   (is_of_authorizer(ev->text) || str_is(ev->text, "forbidden")));
 }
 
 void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struct event *ev,
