@@ -195,38 +195,6 @@ static void lost_and_restarted(struct coverage *cov, size_t most)
 	story_end(s);
 }
 
-/* What Kueue's MultiKueue makes for another manager with the same origin. */
-static void neighbour(struct coverage *cov, size_t size)
-{
-	static const char labels[] = "\"namespace\":\"default\",\"labels\":{"
-				     "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"";
-	struct sim *s = story_begin(cov, 2, 15 * MINUTE, 1);
-	uint64_t rv = ks_rv(s->plane[0].store);
-
-	arena_clear(&s->arena);
-	(void)plane_request(
-		&s->plane[1], "POST", JOBS_PATH, NULL,
-		arena_printf(&s->arena,
-			     "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{"
-			     "\"name\":\"theirs\",%s,"
-			     "\"kueue.x-k8s.io/prebuilt-workload-name\":\"job-theirs\"}},"
-			     "\"spec\":{\"suspend\":true,\"template\":{\"spec\":{"
-			     "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\","
-			     "\"image\":\"i\"}]}}}}",
-			     labels));
-	story_submit(s, few(size), 2 * MINUTE);
-	run_until(s, s->now + 10 * MINUTE);
-	proc_kill(&s->proc[0]);
-	proc_start(&s->proc[0]);
-	run_until(s, s->now + 10 * MINUTE);
-	story_expect(s, ks_get(s->plane[1].store, JOBS, STR("default"), STR("theirs")) != NULL,
-		     "the job of another manager with the same origin is left");
-	story_expect(s, is_told(s, rv, "CollectUnmarked"), "... and an Event tells of it");
-	world_delete(&s->plane[1], JOBS, STR("theirs"));
-	story_expect(s, story_all_done(s, 10 * MINUTE), "ours finish, and nothing is left");
-	story_end(s);
-}
-
 /* --- another origin --------------------------------------------------------------------------- */
 
 static void change_origin(struct sim *s, const char *origin, bool told)
@@ -540,7 +508,6 @@ const struct story copies_stories[] = {
 	{"led-elsewhere-unseen", "... and while no daemon runs", led_elsewhere_unseen, true},
 	{"lost-and-restarted", "a worker is lost, and the daemon is killed again and again",
 	 lost_and_restarted, true},
-	{"neighbour", "another manager's Kueue has the same default origin", neighbour, true},
 	{"origin-changed", "the origin is changed while jobs run", origin, true},
 	{"manager-rebuilt", "the manager is built anew while jobs run", rebuilt, true},
 	{"unserved-winner", "the winner forbids the kind that runs there", unserved, true},
