@@ -236,6 +236,9 @@ static const char *refused_text(enum mk_code code)
 	if (code == ERR_UNAVAILABLE) {
 		return "the cluster is not connected, or does not serve the kind";
 	}
+	if (code == ERR_LIMITED) {
+		return "the cluster is busy";
+	}
 	if (code == ERR_TIMEOUT) {
 		return "it waited too long to be sent";
 	}
@@ -250,7 +253,7 @@ static void tell_refused(struct apply *a)
 		enum mk_code code = t->code != ERR_OK ? t->code : ERR_UNAVAILABLE;
 		struct kube_reply r = {.outcome = OUTCOME_REFUSED,
 				       .code = code,
-				       .retry_after_ms = -1,
+				       .retry_after_ms = t->retry_after_ms,
 				       .text = str_of(refused_text(code))};
 
 		list_del(&t->node);
@@ -258,6 +261,16 @@ static void tell_refused(struct apply *a)
 		if (slice_spent(a->slice)) {
 			return;
 		}
+	}
+}
+
+/* During a pause. */
+static void refuse_prompt(struct apply *a, struct lane *l)
+{
+	struct task *t;
+
+	while ((t = lane_pick_prompt(l, a->now_ms)) != NULL) {
+		refuse(a, t, ERR_LIMITED);
 	}
 }
 
@@ -270,11 +283,12 @@ static void on_reply(void *ctx, uint64_t token, const struct kube_reply *r)
 		return;
 	}
 	lane_answered(t->lane, t, r->code, r->text, r->retry_after_ms, a->now_ms);
+	refuse_prompt(a, t->lane);
 	/*
 	 * 429 means not executed: the operation waits for the pause to end, at the head of its
 	 * queue.
 	 */
-	if (r->code == ERR_LIMITED && t->tries < TASK_TRIES_MAX &&
+	if (r->code == ERR_LIMITED && t->tries < TASK_TRIES_MAX && !t->prompt &&
 	    (a->may_write || !op_is_mutating(t->type))) {
 		lane_requeue(t->lane, t);
 		return;
@@ -425,6 +439,7 @@ static void submit_one(struct apply *a, const struct op *op)
 		refuse(a, t, ERR_NO_MEMORY);
 	} else {
 		lane_queue(l, t);
+		refuse_prompt(a, l);
 	}
 }
 
@@ -438,6 +453,7 @@ static void fence(struct apply *a, struct lane *l)
 			if (op_is_mutating(t->type)) {
 				list_del(&t->node);
 				l->n_waiting--;
+				l->n_prompt -= t->prompt;
 				l->n_events_waiting -= t->type == OP_EVENT;
 				refuse(a, t, ERR_FENCED);
 			}
@@ -452,6 +468,7 @@ static void drop_waiting(struct apply *a, struct lane *l)
 		list_add_all(&a->done, &l->waiting[p]);
 	}
 	l->n_waiting = 0;
+	l->n_prompt = 0;
 	l->n_events_waiting = 0;
 }
 

@@ -91,7 +91,9 @@ struct task *task_new(const struct op *op, struct arena *scratch)
 			   .kind = op->kind,
 			   .subresource = op->subresource ? op->subresource : "",
 			   .field_manager = op->field_manager,
-			   .cause = op->cause};
+			   .cause = op->cause,
+			   .prompt = op->prompt,
+			   .retry_after_ms = -1};
 	list_init(&t->node);
 	at = t->block;
 	t->ns = pack(&at, op->ns);
@@ -112,6 +114,7 @@ void lane_queue(struct lane *l, struct task *t)
 	t->lane = l;
 	list_add_tail(&l->waiting[t->prio], &t->node);
 	l->n_waiting++;
+	l->n_prompt += t->prompt;
 	l->n_events_waiting += is_event(t);
 }
 
@@ -119,6 +122,7 @@ void lane_requeue(struct lane *l, struct task *t)
 {
 	list_add_head(&l->waiting[t->prio], &t->node);
 	l->n_waiting++;
+	l->n_prompt += t->prompt;
 	l->n_events_waiting += is_event(t);
 }
 
@@ -145,9 +149,17 @@ int64_t lane_next_ms(const struct lane *l)
 	return due > l->paused_until ? due : l->paused_until;
 }
 
+static struct task *take(struct lane *l, struct task *t)
+{
+	list_del(&t->node);
+	l->n_waiting--;
+	l->n_prompt -= t->prompt;
+	l->n_events_waiting -= is_event(t);
+	return t;
+}
+
 struct task *lane_pick(struct lane *l, int64_t now_ms)
 {
-	struct task *t;
 	int i = 0;
 
 	if (lane_next_ms(l) > now_ms) {
@@ -160,11 +172,20 @@ struct task *lane_pick(struct lane *l, int64_t now_ms)
 	} else {
 		i = PRIO_EVENT;
 	}
-	t = LIST_ENTRY(l->waiting[i].next, struct task, node);
-	list_del(&t->node);
-	l->n_waiting--;
-	l->n_events_waiting -= is_event(t);
-	return t;
+	return take(l, LIST_ENTRY(l->waiting[i].next, struct task, node));
+}
+
+struct task *lane_pick_prompt(struct lane *l, int64_t now_ms)
+{
+	for (int i = 0; l->n_prompt > 0 && l->paused_until > now_ms && i < LANE_PRIOS; i++) {
+		for (LIST_EACH_AS(struct task, t, &l->waiting[i], node)) {
+			if (t->prompt) {
+				t->retry_after_ms = l->paused_until - now_ms;
+				return take(l, t);
+			}
+		}
+	}
+	return NULL;
 }
 
 bool lane_sent(struct lane *l, struct task *t, int64_t now_ms)

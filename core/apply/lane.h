@@ -37,9 +37,11 @@ struct task {
 	const char *subresource, *field_manager, *cause;
 	mk_str object; /* key of the in-flight table: kind, namespace, name */
 	unsigned tries;
+	bool prompt; /* see struct op */
 	int64_t queued_ms;
 	/* the end, when it needs no wire */
 	enum mk_code code;
+	int64_t retry_after_ms;
 	char block[];
 };
 
@@ -55,7 +57,7 @@ struct lane {
 	int64_t due_us; /* monotonic: when the next one is due, if all keep the interval */
 	struct list_node waiting[LANE_PRIOS];
 	struct map busy; /* object -> task: at most one mutating request per object */
-	size_t n_waiting, n_sent, n_events_sent, n_events_waiting;
+	size_t n_waiting, n_prompt, n_sent, n_events_sent, n_events_waiting;
 	unsigned cap, credit; /* credit: successes since the cap last grew */
 	int64_t paused_until; /* monotonic ms; 0 = not */
 	bool left;            /* its cluster was given up: it goes when it is empty */
@@ -83,6 +85,8 @@ void lane_requeue(struct lane *l, struct task *t);
  * caller).
  */
 bool lane_sent(struct lane *l, struct task *t, int64_t now_ms);
+/* A task that does not wait for the end of the pause, out of its list; NULL when none. */
+struct task *lane_pick_prompt(struct lane *l, int64_t now_ms);
 /* 't' left the wire; 'code' is how. Adapts the cap and the pause. */
 void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str text,
 		   int64_t retry_after_ms, int64_t now_ms);

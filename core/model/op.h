@@ -76,6 +76,11 @@ struct op {
 	const char *cause; /* static: name of the rule that asks for it, e.g. "clone_create" */
 	enum op_prio prio;
 	mk_str uid;
+	/*
+	 * It is right only as long as nothing else is seen: where the server is busy (429), it does
+	 * not wait to be sent, but is answered, and decided anew after the pause.
+	 */
+	bool prompt;
 	uint64_t rv; /* also present inside body where the server needs it there */
 	const struct json *body;
 	const char *subresource;   /* "" or "status" */

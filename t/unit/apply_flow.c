@@ -232,6 +232,35 @@ static void test_limited(void)
 	teardown();
 }
 
+/* What would give up a job does not wait for the end of a pause: its end may be seen meanwhile. */
+static void test_prompt(void)
+{
+	struct op op = op_of(OP_APPLY_STATUS, 2, "v", PRIO_COMMIT);
+	uint64_t token;
+
+	setup();
+	submit(op_of(OP_CREATE, 1, "w", PRIO_START));
+	op.prompt = true;
+	submit(op);
+	token = fake_token(&f, 1, "PATCH ");
+	fake_head(&f, token, 429, "application/json", 5000);
+	fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
+	ok(n_answers == 1 && answers[0].id == 2 && answers[0].code == ERR_LIMITED,
+	   "a prompt operation is told of a 429");
+	op.id = 3;
+	submit(op);
+	ok(n_answers == 2 && answers[1].id == 3 && answers[1].code == ERR_LIMITED,
+	   "one that comes in the pause ends at once");
+	is_int(on_wire("PATCH "), 0, "... and not sent");
+	f.mono += 5000;
+	apply_run(a, f.mono);
+	is_int(on_wire("PATCH "), 0, "nor after it");
+	op.id = 4;
+	submit(op);
+	is_int(on_wire("PATCH "), 1, "but when it comes then");
+	teardown();
+}
+
 /*
  * A job's create that waited long for the server is told, not sent: who
  * won may be another one by now.
@@ -520,6 +549,7 @@ int main(void)
 	test_order_and_cap();
 	test_same_object();
 	test_limited();
+	test_prompt();
 	test_stale();
 	test_fence();
 	test_link_down();

@@ -281,6 +281,35 @@ static void owed_without_clone(void)
 	w_free(w);
 }
 
+/*
+ * The worker counts as lost while the manager is too busy to be told so. The worker comes back, and
+ * the copy has ended: what was not sent is decided anew.
+ */
+static void ended_while_the_retry_waits(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_APPLY_STATUS,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_LIMITED};
+	w_later(w, 950 * 1000);
+	ok(w_times(w_take(w), "winner_lost") > 20, "a Retry that is not sent comes each second");
+	w->stay_down[2] = false;
+	w_link(w, 2, LINK_UP);
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w->rig.times = 0;
+	is_home(w, "the end was seen before it was sent");
+	ok(has(w, wl, "\"Finished\""), "... and the Workload is Finished");
+	w_free(w);
+}
+
 int main(void)
 {
 	clone_is_ahead(false);
@@ -295,5 +324,6 @@ int main(void)
 	comes_soon_after_refusals();
 	goes_soon_after_refusals();
 	owed_without_clone();
+	ended_while_the_retry_waits();
 	return done_testing();
 }

@@ -421,6 +421,9 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		settle(e, r, 0);
 	} else if (ev->code == ERR_FENCED) {
 		r->retry_at = e->now + FENCED_MS;
+	} else if (ev->code == ERR_LIMITED && ev->http == 0) {
+		/* It was not sent: op.prompt. */
+		r->retry_at = e->now + (ev->retry_after_ms > 0 ? ev->retry_after_ms : FENCED_MS);
 	} else {
 		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
 			job_refused(e, r, ev->text);

@@ -278,12 +278,13 @@ void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str
 	json_set_str(a, c, "lastTransitionTime", time_rfc3339(a, e->wall));
 }
 
-void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule,
-	      enum op_prio prio, const char *note_type, mk_str note)
+static void send(struct engine *e, struct record *r, struct json *body, enum rule rule,
+		 enum op_prio prio, const char *note_type, mk_str note, bool prompt)
 {
 	struct op op = {.type = OP_APPLY_STATUS,
 			.prio = prio,
 			.uid = str_of(r->uid),
+			.prompt = prompt,
 			.rv = r->rv,
 			.body = body,
 			.subresource = "status",
@@ -293,4 +294,16 @@ void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule r
 
 	ops_send_note(e, r, &op, rule,
 		      note_type ? &(struct note){.type = note_type, .text = note} : NULL);
+}
+
+void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule,
+	      enum op_prio prio, const char *note_type, mk_str note)
+{
+	send(e, r, body, rule, prio, note_type, note, false);
+}
+
+void ssa_send_retry(struct engine *e, struct record *r, struct json *body, enum rule rule,
+		    const char *note_type, mk_str note)
+{
+	send(e, r, body, rule, PRIO_COMMIT, note_type, note, true);
 }

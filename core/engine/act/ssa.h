@@ -30,5 +30,11 @@ void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str
  */
 void ssa_send(struct engine *e, struct record *r, struct json *body, enum rule rule,
 	      enum op_prio prio, const char *note_type, mk_str note);
+/*
+ * The same of a Retry, which gives up what runs: the end of it may be seen while the manager is too
+ * busy to take the write, so that one does not wait for the manager (op.prompt).
+ */
+void ssa_send_retry(struct engine *e, struct record *r, struct json *body, enum rule rule,
+		    const char *note_type, mk_str note);
 
 #endif

@@ -21,7 +21,11 @@ void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_st
 		return;
 	}
 	ssa_check(p, body, state, message);
-	ssa_send(p->e, p->local, body, rule, PRIO_COMMIT, note_type, message);
+	if (state == CHECK_RETRY) {
+		ssa_send_retry(p->e, p->local, body, rule, note_type, message);
+	} else {
+		ssa_send(p->e, p->local, body, rule, PRIO_COMMIT, note_type, message);
+	}
 	if (rule == R_LOST || rule == R_EVICTED || rule == R_REFUSED) {
 		places_failed(p);
 	}
