@@ -160,17 +160,16 @@ static struct task *take(struct lane *l, struct task *t)
 
 struct task *lane_pick(struct lane *l, int64_t now_ms)
 {
-	int i = 0;
+	unsigned i = PRIO_EVENT;
 
 	if (lane_next_ms(l) > now_ms) {
 		return NULL;
 	}
 	if (may_send_work(l)) {
+		i = l->first;
 		while (list_empty(&l->waiting[i])) {
-			i++;
+			i = (i + 1) % PRIO_EVENT;
 		}
-	} else {
-		i = PRIO_EVENT;
 	}
 	return take(l, LIST_ENTRY(l->waiting[i].next, struct task, node));
 }
@@ -235,6 +234,7 @@ void lane_answered(struct lane *l, struct task *t, enum mk_code code, mk_str tex
 	}
 	l->n_sent--;
 	l->n_events_sent -= is_event(t);
+	l->first = code == ERR_LIMITED && !is_event(t) ? (t->prio + 1) % PRIO_EVENT : 0;
 	if (code == ERR_LIMITED) {
 		limited(l, text, retry_after_ms, now_ms);
 	} else if (code == ERR_OK && l->cap < LANE_CAP_MAX && ++l->credit >= l->cap) {

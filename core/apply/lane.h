@@ -60,7 +60,9 @@ struct lane {
 	size_t n_waiting, n_prompt, n_sent, n_events_sent, n_events_waiting;
 	unsigned cap, credit; /* credit: successes since the cap last grew */
 	int64_t paused_until; /* monotonic ms; 0 = not */
-	bool left;            /* its cluster was given up: it goes when it is empty */
+	/* Whose turn is next: after a 429 another priority's, since it may be all that is refused. */
+	unsigned first;
+	bool left; /* its cluster was given up: it goes when it is empty */
 };
 
 struct lane *lane_new(cluster_id c, struct lane_rate rate);

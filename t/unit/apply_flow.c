@@ -232,6 +232,33 @@ static void test_limited(void)
 	teardown();
 }
 
+/* A server that refuses one verb so does not keep others, which come after it, from being sent. */
+static void test_limited_verb(void)
+{
+	static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+	uint64_t token;
+
+	setup();
+	for (uint64_t i = 0; i < 6; i++) {
+		submit(op_of(OP_DELETE, i + 1, names[i], PRIO_STOP));
+	}
+	while ((token = fake_token(&f, 1, "DELETE ")) != 0) {
+		fake_head(&f, token, 429, "application/json", 1000);
+		fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
+	}
+	submit(op_of(OP_CREATE, 7, "g", PRIO_START));
+	f.mono += 1000;
+	apply_run(a, f.mono);
+	is_int(on_wire("POST "), 1, "deletes are answered 429: after the pause a create is next");
+	is_int(on_wire("DELETE "), 0, "... alone, for one at a time is sent now");
+	token = fake_token(&f, 1, "POST ");
+	fake_head(&f, token, 201, "application/json", -1);
+	fake_end(&f, token, TRANSPORT_OK, ERR_OK, "");
+	apply_run(a, f.mono);
+	ok(on_wire("DELETE ") > 0, "then deletes are");
+	teardown();
+}
+
 /* What would give up a job does not wait for the end of a pause: its end may be seen meanwhile. */
 static void test_prompt(void)
 {
@@ -549,6 +576,7 @@ int main(void)
 	test_order_and_cap();
 	test_same_object();
 	test_limited();
+	test_limited_verb();
 	test_prompt();
 	test_stale();
 	test_fence();
