@@ -235,6 +235,28 @@ static void comes_soon_after_refusals(void)
 	w_free(w);
 }
 
+/* So does a win, for which the job waits. */
+static void wins_soon_after_refusals(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_APPLY_STATUS,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_TOO_BIG};
+	admit(w, 2, "wl-j");
+	w_later(w, 14 * 60 * 1000);
+	w->rig.times = 0;
+	w_advance(w, 60 * 1000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2",
+	       "a win that was refused comes soon after");
+	w_free(w);
+}
+
 /* So does what is to be deleted. */
 static void goes_soon_after_refusals(void)
 {
@@ -322,6 +344,7 @@ int main(void)
 	end_of_a_run_before(true);
 	nothing_may_begin();
 	comes_soon_after_refusals();
+	wins_soon_after_refusals();
 	goes_soon_after_refusals();
 	owed_without_clone();
 	ended_while_the_retry_waits();

@@ -399,7 +399,7 @@ static int64_t most_ms(const struct inflight *f)
 {
 	bool reports = f->rule == R_JOB_STATUS || f->rule == R_LAST_STATUS ||
 		       f->rule == R_WINDING_STATUS || f->rule == R_ABANDONED ||
-		       f->rule == R_FINISHED;
+		       (f->type == OP_APPLY_STATUS && f->record->table->cluster == CLUSTER_MANAGER);
 	bool ends = f->type == OP_DELETE || f->rule == R_DEACTIVATE;
 
 	return reports || ends ? DUTY_MAX_MS : BACK_OFF_MAX_MS;
