@@ -21,6 +21,19 @@ static struct site *site_of(struct sim *s, const struct json *o)
 	return NULL;
 }
 
+/*
+ * Where the winner's MultiKueueCluster was made after the win, no process can know that it leads to
+ * the same server: each clone may be the winner's, until the winner counts as lost.
+ */
+static bool is_winner_anew(const struct sim *s, const struct site *site, const struct json *wl)
+{
+	const struct json *c = ks_get(s->plane[site->home].store, CLUSTERS, STR(""),
+				      json_str_at(wl, "/status/clusterName"));
+	mk_str won = json_str_at(wl, "/status/admissionChecks/0/lastTransitionTime");
+
+	return c && str_cmp(json_str_at(c, "/metadata/creationTimestamp"), won) > 0;
+}
+
 /* Does a Workload of the manager stand for the object on 'p'? */
 static bool has_reason(struct sim *s, const struct site *site, const struct plane *p,
 		       const struct json *o, bool is_clone)
@@ -33,7 +46,8 @@ static bool has_reason(struct sim *s, const struct site *site, const struct plan
 	    json_at(wl, "/metadata/deletionTimestamp") != NULL || has_condition(wl, "Finished")) {
 		return false;
 	}
-	return has_condition(wl, "QuotaReserved") && (!winner || winner == p);
+	return has_condition(wl, "QuotaReserved") &&
+	       (!winner || winner == p || is_winner_anew(s, site, wl));
 }
 
 static struct leftover *find(struct judge *j, mk_str uid)
