@@ -79,13 +79,17 @@ static void orphan_begin(struct sim *s, struct fault *f)
 	fault_later(s, f, FINISHED_LATE_MS);
 }
 
-/* An orphan that was evicted has no job which could give its quota back: Kueue ends it. */
+/*
+ * An orphan that was evicted has no job which could give its quota back: Kueue ends it. One that
+ * a restore of the manager gave its job again is none.
+ */
 static void orphan_turn(struct sim *s, struct fault *f)
 {
 	struct plane *home = churn_home(s, f);
 	const struct json *wl = ks_get(home->store, WORKLOADS, STR("default"), str_of(f->name));
 
-	if (wl != NULL && !has_condition(wl, "Finished")) {
+	if (wl != NULL && json_len(json_at(wl, "/metadata/ownerReferences")) == 0 &&
+	    !has_condition(wl, "Finished")) {
 		say(s, "world", "Kueue ends the orphan %s", f->name);
 		(void)plane_merge(home, churn_path(s, WORKLOAD_PATH, str_of(f->name), "/status"),
 				  STR("{\"status\":{\"conditions\":[{\"type\":\"Finished\","
