@@ -22,8 +22,8 @@ static struct site *site_of(struct sim *s, const struct json *o)
 }
 
 /*
- * Where the winner's MultiKueueCluster was made after the win, no process can know that it leads to
- * the same server: each clone may be the winner's, until the winner counts as lost.
+ * Where the winner's MultiKueueCluster was made after the win, or in its second, no process can know
+ * that it leads to the same server: each clone may be the winner's, until the winner counts as lost.
  */
 static bool is_winner_anew(const struct sim *s, const struct site *site, const struct json *wl)
 {
@@ -31,7 +31,7 @@ static bool is_winner_anew(const struct sim *s, const struct site *site, const s
 				      json_str_at(wl, "/status/clusterName"));
 	mk_str won = json_str_at(wl, "/status/admissionChecks/0/lastTransitionTime");
 
-	return c && str_cmp(json_str_at(c, "/metadata/creationTimestamp"), won) > 0;
+	return c && str_cmp(json_str_at(c, "/metadata/creationTimestamp"), won) >= 0;
 }
 
 /* Does a Workload of the manager stand for the object on 'p'? */
