@@ -22,8 +22,9 @@ static struct site *site_of(struct sim *s, const struct json *o)
 }
 
 /*
- * Where the winner's MultiKueueCluster was made after the win, or in its second, no process can know
- * that it leads to the same server: each clone may be the winner's, until the winner counts as lost.
+ * Where the winner's MultiKueueCluster was made after the win, or in its second, no process can
+ * know that it leads to the same server: each clone may be the winner's, until the winner counts as
+ * lost.
  */
 static bool is_winner_anew(const struct sim *s, const struct site *site, const struct json *wl)
 {
