@@ -213,13 +213,17 @@ static void unseen(void)
 }
 
 /* StatefulSets give a pod's name to the next one. */
-static void same_name(void)
+static void same_name(bool ended)
 {
 	struct world *w = w_new(2);
 	struct object *wl = running_group(w);
 	char old[32];
 
 	snprintf(old, sizeof(old), "%s", pod_on(w, 2, "p-0")->uid);
+	if (ended) {
+		pod_phase(w, 2, "p-0", "Failed");
+		w_settle(w);
+	}
 	w->up[0] = false;
 	w_del(w, pod_on(w, 0, "p-0"));
 	w->up[0] = true;
@@ -227,10 +231,13 @@ static void same_name(void)
 	w_settle(w);
 	w_later(w, 20 * 1000);
 	is_int((long long)w_times(w_take(w), "delete 2 Pod p-0 job_of_other_clone"), 1,
-	       "the copy of a pod before this one of the same name goes");
+	       ended ? "the ended copy of a pod before this one of the same name goes"
+		     : "the copy of a pod before this one of the same name goes");
 	ok(pod_on(w, 2, "p-0") && strcmp(pod_on(w, 2, "p-0")->uid, old) != 0, "... for its own");
 	is_str(check_state(w, wl), "Ready", "... and the group goes on");
-	pod_phase(w, 2, "p-0", "Running");
+	if (pod_on(w, 2, "p-0")) {
+		pod_phase(w, 2, "p-0", "Running");
+	}
 	w_settle(w);
 	is_str(phase_of(w, 0, "p-0"), "Running", "... with its status");
 	w_free(w);
@@ -348,6 +355,30 @@ static void ends_and_goes(void)
 	w_free(w);
 }
 
+/*
+ * Kueue on the worker stops a group, one of whose members has ended there: the others run nowhere
+ * any more, and the group's quota is not held for them.
+ */
+static void stopped_beside_an_end(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-0", "Running");
+	pod_phase(w, 2, "p-1", "Succeeded");
+	pod_phase(w, 2, "p-2", "Running");
+	w_settle(w);
+	evict(w, wl, "P");
+	w_settle(w);
+	w_del(w, pod_on(w, 2, "p-0"));
+	w_del(w, pod_on(w, 2, "p-2"));
+	w_later(w, 10 * 1000);
+	is_str(phase_of(w, 0, "p-1"), "Succeeded", "evicted: who had ended has ended");
+	is_str(phase_of(w, 0, "p-0"), "Pending", "... who was stopped waits");
+	is_str(phase_of(w, 0, "p-2"), "Pending", "... and so does each");
+	w_free(w);
+}
+
 static void deleted(void)
 {
 	struct world *w = w_new(2);
@@ -459,12 +490,14 @@ int main(void)
 	annotated();
 	replaced();
 	unseen();
-	same_name();
+	same_name(false);
+	same_name(true);
 	same_name_later(false);
 	same_name_later(true);
 	moved();
 	vanished();
 	ends_and_goes();
+	stopped_beside_an_end();
 	deleted();
 	collected(true);
 	collected(false);

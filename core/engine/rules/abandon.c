@@ -18,28 +18,42 @@ static bool is_not_there(struct pass *p, struct clone *k)
 	       twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 }
 
+/* May copies be there? SIGHT_NONE: none that counts; SIGHT_WAITS: not known yet. */
+enum sight { SIGHT_NONE, SIGHT_WAITS, SIGHT_CLEAR };
+
 /*
- * True: no copy can be running there. A worker out of reach is waited for as long as for a running
- * job; the end of a first try to connect queues the pass. A job whose clone another client removed
- * is deleted: Kueue there stops it and never starts it again. So is one that an earlier job of this
- * name left.
+ * A worker out of reach is waited for as long as for a running job; the end of a first try to
+ * connect queues the pass.
+ */
+static enum sight sight_of(struct pass *p, struct clone *k)
+{
+	bool gone;
+
+	if ((p->config && !k->in_config && !copied_on(p, k)) || k->twin == TWIN_ALIAS) {
+		return SIGHT_NONE;
+	}
+	if (lost_waits_elsewhere(p, k)) {
+		return SIGHT_WAITS;
+	}
+	if (watches_ready(p->e, k->c, p->kind)) {
+		return SIGHT_CLEAR;
+	}
+	gone = table_view(k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind);
+	k->lacks |= !gone; /* so that the watch looks for the kind */
+	return gone ? SIGHT_NONE : SIGHT_WAITS;
+}
+
+/*
+ * True: no copy can be running there. A job whose clone another client removed is deleted: Kueue
+ * there stops it and never starts it again. So is one that an earlier job of this name left.
  */
 static bool runs_not_on(struct pass *p, struct clone *k)
 {
+	enum sight sight = sight_of(p, k);
 	enum twin job;
 
-	if ((p->config && !k->in_config && !copied_on(p, k)) || k->twin == TWIN_ALIAS) {
-		return true;
-	}
-	if (lost_waits_elsewhere(p, k)) {
-		return false;
-	}
-	if (!watches_ready(p->e, k->c, p->kind)) {
-		bool gone = table_view(k->c, p->kind) == VIEW_MISSING ||
-			    lost_given_up(p, k->c, p->kind);
-
-		k->lacks |= !gone; /* so that the watch looks for the kind */
-		return gone;
+	if (sight != SIGHT_CLEAR) {
+		return sight == SIGHT_NONE;
 	}
 	job = twin_there(p, k);
 	if ((twin_is_ours(job) || job == TWIN_STALE) && k->twin == TWIN_ABSENT) {
@@ -91,6 +105,21 @@ static bool may_be_hidden(struct pass *p)
 		}
 	}
 	return false;
+}
+
+void abandon_member(struct pass *p)
+{
+	if (may_be_hidden(p) || copied_waits(p)) {
+		return;
+	}
+	for (CLONES_EACH(k, p)) {
+		enum sight sight = sight_of(p, k);
+
+		if (sight == SIGHT_WAITS || (sight == SIGHT_CLEAR && !is_not_there(p, k))) {
+			return;
+		}
+	}
+	(void)give_up(p, NULL);
 }
 
 void abandon_pass(struct pass *p)

@@ -16,5 +16,7 @@
  * adapter mark the local job as not active.
  */
 void abandon_pass(struct pass *p);
+/* The same of one member of a group, which was picked; copies of others may be there. */
+void abandon_member(struct pass *p);
 
 #endif

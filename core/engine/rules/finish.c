@@ -288,11 +288,13 @@ struct clone *finish_ended(struct pass *p)
 static bool gone_is_told(struct pass *p, struct clone *k)
 {
 	const struct record *r = twin_record(p, k);
+	struct record seen;
 
 	if (!r || r->present || !r->ending) {
 		return true;
 	}
-	if (p->grouped && p->job) {
+	/* The copy may have been that of a member before this one of the same name. */
+	if (p->grouped && p->job && end_of(p, r, &seen)) {
 		p->job->member->ended = true;
 	}
 	return copy_is_told(p, k);

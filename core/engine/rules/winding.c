@@ -141,13 +141,15 @@ static void stop_what_is_seen(struct pass *p)
 	}
 }
 
-/* Copies the status of one object of a group. */
+/* Copies the status of one object of a group, or says that it runs nowhere any more. */
 static bool wind(struct pass *p, struct clone *k)
 {
 	struct record *remote = twin_record(p, k);
 
 	if (twin_is_ours(twin_of_job(p, remote))) {
 		(void)job_status(p, remote, R_WINDING_STATUS, false);
+	} else {
+		abandon_member(p);
 	}
 	return true;
 }
