@@ -214,8 +214,27 @@ static void silent_dispatcher(void)
 	w_free(w);
 }
 
+/* A Workload that waits is deleted, and Kueue makes it anew: it says why by itself. */
+static void workload_made_anew(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w_later(w, 120 * 1000);
+	ok(check_message(w, wl)[0] != 0, "a Workload waits: its check says why");
+	w_del(w, wl);
+	wl = a_workload(w, "j");
+	w_settle(w);
+	is_str(check_message(w, wl), "", "it is deleted and made anew: nothing is said yet");
+	w_later(w, 120 * 1000);
+	ok(check_message(w, wl)[0] != 0, "... and then the new one says why, too");
+	w_free(w);
+}
+
 int main(void)
 {
+	workload_made_anew();
 	counted();
 	counted_again();
 	standby_counts_nothing();

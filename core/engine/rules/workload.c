@@ -324,8 +324,19 @@ static void runs_here(struct pass *p)
 	}
 }
 
+/* The one of this name was deleted: this is another, of which nothing has been said yet. */
+static void made_anew(struct pass *p)
+{
+	p->w->round = round_new();
+	p->w->explained_at = INT64_MIN;
+	p->w->authority_said = 0;
+}
+
 static void with_local(struct pass *p)
 {
+	if (p->w->sure_gone) {
+		made_anew(p);
+	}
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
