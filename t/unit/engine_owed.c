@@ -332,6 +332,34 @@ static void ended_while_the_retry_waits(void)
 	w_free(w);
 }
 
+/* A controller there writes to the copy as fast as we can delete it. */
+static void changes_all_the_time(void)
+{
+	struct world *w = w_new(2);
+	int64_t end = w->now + 9000;
+	struct pending news; /* comes with the answer */
+	char patch[64];
+	size_t n;
+
+	is_ousted(w, running_job(w));
+	for (int i = 0; w->now < end && w_find(w, 2, JOB, "ns", "j"); i++) {
+		snprintf(patch, sizeof(patch), "{\"status\":{\"ready\":%d}}", i);
+		w_patch(w, w_find(w, 2, JOB, "ns", "j"), patch);
+		news = w->q[--w->n_q];
+		w_step(w);
+		w->q[w->n_q++] = news;
+		if (engine_next_ms(w->e) > w->now) {
+			w->wall += 5;
+			w->now += 5;
+		}
+	}
+	n = w_times(w_take(w), "delete 2 Job");
+	ok(n > 3 && n < 30, "one that changes all the time: again and again, ever more seldom");
+	w_later(w, 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... until it is what was seen");
+	w_free(w);
+}
+
 int main(void)
 {
 	clone_is_ahead(false);
@@ -348,5 +376,6 @@ int main(void)
 	goes_soon_after_refusals();
 	owed_without_clone();
 	ended_while_the_retry_waits();
+	changes_all_the_time();
 	return done_testing();
 }

@@ -370,6 +370,20 @@ static void unanswered(struct engine *e, struct record *r, const struct inflight
 }
 
 /*
+ * The longest rest after a refusal. What a user, or Kueue, waits for comes home soon after the
+ * server takes it again, and what is to go or to stop does so.
+ */
+static int64_t most_ms(const struct inflight *f)
+{
+	bool reports = f->rule == R_JOB_STATUS || f->rule == R_LAST_STATUS ||
+		       f->rule == R_WINDING_STATUS || f->rule == R_ABANDONED ||
+		       (f->type == OP_APPLY_STATUS && f->record->table->cluster == CLUSTER_MANAGER);
+	bool ends = f->type == OP_DELETE || f->rule == R_DEACTIVATE;
+
+	return reports || ends ? DUTY_MAX_MS : BACK_OFF_MAX_MS;
+}
+
+/*
  * Another client has changed the object. API servers mostly send that change before the answer to
  * our write: then the next pass knows it and needs no wait.
  */
@@ -387,22 +401,10 @@ static void conflict(struct engine *e, struct record *r, const struct inflight *
 		message_unwritten(w, f->rule);
 	}
 	if (f->type == OP_DELETE && f->as_seen) {
+		/* News comes with each conflict of what changes all the time: it is no hurry. */
 		refusal_saw(e, r, f->rule, ev, false);
+		back_off(e, r, refusal_before(r), 0, most_ms(f));
 	}
-}
-
-/*
- * The longest rest after a refusal. What a user, or Kueue, waits for comes home soon after the
- * server takes it again, and what is to go or to stop does so.
- */
-static int64_t most_ms(const struct inflight *f)
-{
-	bool reports = f->rule == R_JOB_STATUS || f->rule == R_LAST_STATUS ||
-		       f->rule == R_WINDING_STATUS || f->rule == R_ABANDONED ||
-		       (f->type == OP_APPLY_STATUS && f->record->table->cluster == CLUSTER_MANAGER);
-	bool ends = f->type == OP_DELETE || f->rule == R_DEACTIVATE;
-
-	return reports || ends ? DUTY_MAX_MS : BACK_OFF_MAX_MS;
 }
 
 static void refused(struct engine *e, struct record *r, const struct inflight *f,
