@@ -178,14 +178,14 @@ mk_str churn_draw_clusters(struct sim *s)
 	return arena_printf(a, "[%.*s]", STR_ARG(list));
 }
 
-void churn_restored_manager(struct sim *s)
+void churn_restored(struct sim *s, const struct plane *p)
 {
-	for (size_t i = 1; i <= s->n_workers; i++) {
+	for (size_t i = 1; i <= s->n_workers && !is_worker(p); i++) {
 		plane_secret(s, i, false);
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].kind->restored != NULL) {
-			s->fault[i].kind->restored(s, &s->fault[i]);
+			s->fault[i].kind->restored(s, &s->fault[i], p);
 		}
 	}
 }

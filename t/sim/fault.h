@@ -97,8 +97,8 @@ struct fault_kind {
 	/* What fault_later() asked for is due; the fault may be over. */
 	void (*turn)(struct sim *s, struct fault *f);
 	void (*over)(struct sim *s, struct fault *f);
-	/* The store of a manager went back to what it was; of all that were drawn. */
-	void (*restored)(struct sim *s, struct fault *f);
+	/* The store of 'p' went back to what it was; of all that were drawn. */
+	void (*restored)(struct sim *s, struct fault *f, const struct plane *p);
 };
 
 /*

@@ -500,8 +500,8 @@ void user_restored(struct sim *s, struct user *u);
 void churn_init(struct sim *s);
 /* The external dispatcher's turn; schedules the next one. */
 void churn_dispatch(struct sim *s);
-/* After a restore of a manager. */
-void churn_restored_manager(struct sim *s);
+/* After a restore of the server. */
+void churn_restored(struct sim *s, const struct plane *p);
 
 /* --- plugins.c -------------------------------------------------------------------------------- */
 /* The plugins of a seed; aborts the program when they do not load. */

@@ -92,6 +92,14 @@ static void neighbour_over(struct sim *s, struct fault *f)
 	}
 }
 
+/* The restore of a worker brings them back, and that manager collects its garbage as ours does. */
+static void neighbour_restored(struct sim *s, struct fault *f, const struct plane *p)
+{
+	if (is_worker(p) && !f->on) {
+		neighbour_over(s, f);
+	}
+}
+
 FAULT(neighbour) = {
 	.family = FAULT_OF_WORLD,
 	.number = 19,
@@ -101,4 +109,5 @@ FAULT(neighbour) = {
 	.begin = neighbour_turn,
 	.turn = neighbour_turn,
 	.over = neighbour_over,
+	.restored = neighbour_restored,
 };

@@ -91,7 +91,7 @@ static void rebuilt_over(struct sim *s, struct fault *f)
 	world_restart(s, site, &f->rng);
 	world_rebuild(s, site, f->snapshot, f->variant % 4 < 2, f->variant < 6);
 	upkeep(s);
-	churn_restored_manager(s);
+	churn_restored(s, &s->plane[f->plane]);
 	fault_later(s, f, TOLD_LATE_MS);
 }
 

@@ -46,8 +46,8 @@ static void restore_over(struct sim *s, struct fault *f)
 	if (!is_worker(p)) {
 		world_know_manager(p->site); /* of before it was built anew, perhaps */
 		users_restored(s, p->site);
-		churn_restored_manager(s);
 	}
+	churn_restored(s, p);
 }
 
 /* Of a worker's store or a manager's, as from a backup of etcd. */

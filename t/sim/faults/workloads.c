@@ -59,9 +59,9 @@ static void pause_over(struct sim *s, struct fault *f)
 }
 
 /* The restore deactivates Workloads again, and the fault is over. */
-static void pause_restored(struct sim *s, struct fault *f)
+static void pause_restored(struct sim *s, struct fault *f, const struct plane *p)
 {
-	if (f->name[0] && !f->on) {
+	if (f->name[0] && !f->on && !is_worker(p)) {
 		activate(s, f, STR("{\"spec\":{\"active\":true}}"));
 	}
 }
