@@ -379,6 +379,32 @@ static void stopped_beside_an_end(void)
 	w_free(w);
 }
 
+/*
+ * A user deletes the Workload while its worker is out of reach. Whichever member stands for the
+ * group: as long as any runs there, the group is not run elsewhere.
+ */
+static void made_anew_out_of_reach(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-0", "Succeeded");
+	w_settle(w);
+	w_link(w, 2, LINK_DOWN);
+	w_del(w, wl);
+	w_settle(w);
+	(void)a_pods_workload(w, "grp", "p-0,p-1,p-2,");
+	w_settle(w);
+	admit(w, 1, "grp");
+	w_later(w, 5000);
+	ok(clone_of(w, 1, "grp") != NULL, "a Workload made anew is tried on another worker");
+	ok(!pod_on(w, 1, "p-1") && !pod_on(w, 1, "p-2"),
+	   "... and no member is made there while one may run out of reach");
+	w_later(w, 20 * 60 * 1000);
+	ok(pod_on(w, 1, "p-1") && pod_on(w, 1, "p-2"), "... until it counts as lost");
+	w_free(w);
+}
+
 static void deleted(void)
 {
 	struct world *w = w_new(2);
@@ -498,6 +524,7 @@ int main(void)
 	vanished();
 	ends_and_goes();
 	stopped_beside_an_end();
+	made_anew_out_of_reach();
 	deleted();
 	collected(true);
 	collected(false);

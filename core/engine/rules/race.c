@@ -252,16 +252,22 @@ static bool is_out_of_sight(struct pass *p, const struct clone *k)
 	       (table_view(k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
 }
 
+static bool runs_not(struct pass *p, struct clone *k)
+{
+	return !p->job || !twin_is_of_object(p, twin_record(p, k));
+}
+
 /*
- * Out of reach, is a copy of the job there that we saw? A user who deletes the Workload of a job
- * that runs makes a new race, not a stopped job. It is waited for as long as a lost winner.
+ * Out of reach, is a copy of the job, or of any member, there that we saw? A user who deletes the
+ * Workload of a job that runs makes a new race, not a stopped job. It is waited for as long as a
+ * lost winner.
  */
-static bool may_run_unseen(struct pass *p, const struct clone *k)
+static bool may_run_unseen(struct pass *p, struct clone *k)
 {
 	enum twin t = twin_left(p, k);
 
-	return p->job && (t == TWIN_STALE || twin_is_ours(t)) &&
-	       twin_is_of_object(p, twin_record(p, k)) && !lost_given_up(p, k->c, p->kind);
+	return p->job && (t == TWIN_STALE || twin_is_ours(t)) && !members_each(p, k, runs_not) &&
+	       !lost_given_up(p, k->c, p->kind);
 }
 
 /*
