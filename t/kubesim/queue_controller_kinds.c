@@ -142,6 +142,35 @@ static const struct job_kind *kind_of(const struct json *owner)
 	return NULL;
 }
 
+/* --- groups of Pods --------------------------------------------------------------------------- */
+
+#define PODS "v1/pods"
+#define LABEL_GROUP "kueue.x-k8s.io/pod-group-name"
+
+static bool is_group(const struct json *wl)
+{
+	return str_is(json_str_at(wl, "/metadata/ownerReferences/0/kind"), "Pod");
+}
+
+/* Each that has not ended waits at its gate, and none says that it runs. */
+static bool group_stopped(const struct ks_actors *k, const struct json *wl)
+{
+	size_t pos = 0;
+	const struct json *o;
+
+	while ((o = ks_each(k->store, PODS, &pos)) != NULL) {
+		mk_str phase = json_str_at(o, "/status/phase");
+		bool ended = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+
+		if (str_eq(obj_label(o, LABEL_GROUP), obj_meta(wl, "name")) && !ended &&
+		    (str_is(phase, "Running") ||
+		     json_len(json_at(o, "/spec/schedulingGates")) == 0)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 {
 	const struct json *owner = obj_controller(wl), *job;
@@ -150,6 +179,9 @@ bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 	struct json *patch;
 	mk_str end;
 
+	if (is_group(wl)) {
+		return group_stopped(k, wl);
+	}
 	job = kind != NULL ? ks_get(k->store, kind->resource, ns, name) : NULL;
 	if (!job || !str_eq(obj_meta(job, "uid"), json_str(json_get(owner, "uid")))) {
 		return false;
@@ -174,8 +206,12 @@ bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 void kinds_commit(struct ks_actors *k, const struct ks_commit *c)
 {
 	mk_str uid = obj_meta(c->after, "uid");
+	mk_str group = obj_label(c->after != NULL ? c->after : c->before, LABEL_GROUP);
 	size_t pos = 0;
 
+	if (str_is(c->resource, PODS) && group.n > 0) {
+		item_dirty(k, ITEM_WORKLOAD, RES_WORKLOADS, c->ns, group);
+	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const struct json *wl;
 

@@ -115,6 +115,9 @@ void bound_quota(struct sim *s, size_t index)
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}
+	if (s->story) {
+		rest_say(s, u, wl);
+	}
 	fail(s, "I4 duties", "%s was evicted %lld s ago, and still holds its quota", u->name,
 	     (long long)(s->now - u->evicted_at) / 1000);
 }

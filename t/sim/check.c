@@ -64,7 +64,10 @@ static struct site *writer(struct sim *s, const struct ks_commit *c)
 bool job_over(const struct json *job)
 {
 	return has_condition(job, "Complete") || has_condition(job, "Failed") ||
-	       has_condition(job, "Completed");
+	       has_condition(job, "Completed") ||
+	       (str_is(json_str_at(job, "/kind"), "Pod") &&
+		(str_is(json_str_at(job, "/status/phase"), "Succeeded") ||
+		 str_is(json_str_at(job, "/status/phase"), "Failed")));
 }
 
 static bool is_pod(const struct ks_commit *c)
@@ -106,10 +109,11 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 		return;
 	}
 	if (excuse_unasked(s, p, local) || excuse_started(&s->plane[site->home], local) ||
-	    excuse_orphaned(s, site, p, local, c)) {
+	    excuse_orphaned(s, p, local, c)) {
 		return;
 	}
-	if (is_pod(c) && !ks_get(s->plane[site->home].store, "v1/pods", c->ns, c->name)) {
+	if (is_pod(c) &&
+	    !user_local(s, user_by_uid(s, json_str_at(c->before, ORIGIN_UID)), c->before)) {
 		return; /* a member that is gone leaves before its group */
 	}
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
@@ -164,12 +168,13 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 }
 
 /* Another client removed a job that was over: how it ended may never be known to its owner. */
-static void note_taken(struct sim *s, const struct ks_commit *c)
+static void note_taken(struct sim *s, const struct plane *p, const struct ks_commit *c)
 {
-	struct user *u = user_by_uid(s, json_str_at(c->before, ORIGIN_UID));
+	mk_str uid = json_str_at(c->before, ORIGIN_UID);
+	struct user *u = user_by_uid(s, uid);
 
 	if (u != NULL && !c->after && job_over(c->before)) {
-		u->taken = true;
+		judge_taken(s, u, uid, p);
 	}
 }
 
@@ -185,8 +190,8 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 			placing_cloned(s, p, c);
 		}
 	}
-	if (job && !by) {
-		note_taken(s, c);
+	if (judge_is_copy(c->resource) && !by) {
+		note_taken(s, p, c);
 	}
 	if (!by) {
 		return;
@@ -252,7 +257,7 @@ static void note_round(struct sim *s, const struct ks_commit *c)
 		u->reserved_at = s->now;
 	}
 	if (u != NULL && !c->after) {
-		u->over_round = 0; /* Kueue makes another one, and all begins anew */
+		judge_anew(s, u); /* Kueue makes another one, and all begins anew */
 	}
 	if (!u || !c->after || !has_condition(c->after, "Evicted") ||
 	    has_condition(c->before, "Evicted")) {
@@ -365,7 +370,7 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 	}
 	if (workload) {
 		check_manager_workload(s, c, by != NULL);
-	} else if (job) {
+	} else if (job || is_pod(c)) {
 		check_manager_job(s, c);
 	}
 	if (!by || str_starts(c->resource, STR("events.k8s.io"))) {

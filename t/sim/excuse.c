@@ -142,18 +142,17 @@ static bool waits_for_nothing(const struct sim *s, const struct plane *p, const 
  * Its job was deleted with --cascade=orphan, and has no copy; or another client has deleted the
  * clone of the copy, which comes to no end then: Kueue there stops it for good.
  */
-bool excuse_orphaned(struct sim *s, const struct site *site, const struct plane *p,
-		     const struct json *local, const struct ks_commit *c)
+bool excuse_orphaned(struct sim *s, const struct plane *p, const struct json *local,
+		     const struct ks_commit *c)
 {
 	mk_str uid = json_str_at(c->before,
 				 "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
 	const struct user *u = user_by_uid(s, uid);
-	const struct json *job = u != NULL ? user_job(u, &s->plane[site->home]) : NULL;
 
 	if (uid.n == 0) {
 		return waits_for_nothing(s, p, local, c);
 	}
-	return !str_eq(json_str_at(job, "/metadata/uid"), uid) &&
+	return !user_local(s, u, c->before) &&
 	       !ks_get(p->store, WORKLOADS, c->ns, json_str_at(local, "/metadata/name"));
 }
 

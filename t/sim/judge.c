@@ -29,6 +29,13 @@ struct judged *judged_of(const struct sim *s, const struct user *u)
 	return &s->judge->of[u - s->user];
 }
 
+struct judged *judged_by_uid(const struct sim *s, const struct user *u, mk_str uid)
+{
+	struct member *m = member_by_uid(u, uid);
+
+	return m != NULL ? &m->judged : judged_of(s, u);
+}
+
 /* --- what daemons can do ---------------------------------------------------------------------- */
 
 struct led judge_leader(const struct sim *s, const struct site *site)
@@ -102,9 +109,7 @@ static void look_at(struct sim *s, struct user *u)
 {
 	const struct json *wl;
 
-	if (judged_of(s, u)->is_doubled) {
-		judge_doubled(s, u);
-	}
+	judge_doubled(s, u);
 	/* A story says by itself what it expects, and when. */
 	if (s->scripted || !u->created || u->deleted || u->kind == USER_NO_ADAPTER) {
 		return;

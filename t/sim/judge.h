@@ -34,16 +34,19 @@ struct led {
 	unsigned gen;
 };
 
-/* What the judge remembers of a user's job. */
+/* What the judge remembers of a user's job, or of a member of a group. */
 struct judged {
-	bool is_doubled;              /* it runs twice, one copy out of sight */
-	int64_t ran_at[MAX_PLANES];   /* a copy there runs since then; 0 none does */
+	bool is_doubled;            /* it runs twice, one copy out of sight */
+	bool taken;                 /* another client, or a restore, deleted its ended remote job */
+	unsigned over_round;        /* in that round it ended on its winner; 0 none */
+	int64_t ran_at[MAX_PLANES]; /* a copy there runs since then; 0 none does */
 	int64_t ended_at[MAX_PLANES]; /* ... ended then; 0 it has not */
 	unsigned retries[MAX_PLANES]; /* of late, with that place as the winner */
 	int64_t retried_at[MAX_PLANES];
 	int64_t rests_since[MAX_PLANES]; /* ... the last Retry; 0 none */
 	struct led retried_by;           /* ... and in that process, */
 	uint64_t retried_uid; /* ... of that Workload, hashed: one made anew has no rest */
+	struct led ended_by;  /* a member whose copy is gone: it saw the end before, perhaps */
 	struct led won_by;    /* it has seen the winner of this round on record */
 	int64_t waits_since;  /* 0: it does not wait */
 	uint64_t waits_uid;   /* of the Workload that waits, hashed: one made anew waits anew */
@@ -83,6 +86,8 @@ void judge_commit(struct sim *s, struct plane *p, const struct ks_commit *c, con
 /* Whenever time has gone on. */
 void judge_look(struct sim *s);
 struct judged *judged_of(const struct sim *s, const struct user *u);
+/* The same of the Pod of that uid, if the job is a group. */
+struct judged *judged_by_uid(const struct sim *s, const struct user *u, mk_str uid);
 /* The daemon of the site that leads and can act. */
 struct led judge_leader(const struct sim *s, const struct site *site);
 bool judge_is_led(struct led x, struct led y);
@@ -106,9 +111,18 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c);
 void judge_won(struct sim *s, const struct user *u, const struct plane *p, const struct json *wl);
 
 /* --- judge_ends.c ----------------------------------------------------------------------------- */
+/* The Workload is gone: what ended before may run again. */
+void judge_anew(struct sim *s, struct user *u);
 void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c);
 void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 		   const struct ks_commit *c);
+/*
+ * Another client has removed the copy of that uid, which had ended: only a process that saw the end
+ * can know of it.
+ */
+void judge_taken(struct sim *s, struct user *u, mk_str uid, const struct plane *p);
+/* May the end of the job or member of that uid be unknown, since its copy was removed? */
+bool judge_is_taken(const struct sim *s, const struct user *u, const struct judged *j);
 void judge_home(struct sim *s, const struct user *u);
 /* Did the job end on its winner, and is that not known at home? */
 bool judge_owes(struct sim *s, const struct user *u);

@@ -6,22 +6,65 @@
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
 
-enum { HOME_MS = 2 * MINUTE }; /* after so long an end that could be seen is on the manager */
+enum {
+	HOME_MS = 2 * MINUTE,  /* after so long an end that could be seen is on the manager */
+	SEEN_MS = 15 * SECOND, /* a process that leads for so long watches what is in reach */
+};
 
 /* A job ended on the cluster that has won: that round is not to be run again. */
 void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c)
 {
 	const struct json *o = c->after ? c->after : c->before;
-	struct user *u = user_by_uid(s, json_str_at(o, ORIGIN_UID));
-	struct judged *j = u != NULL ? judged_of(s, u) : NULL;
+	mk_str uid = json_str_at(o, ORIGIN_UID);
+	struct user *u = user_by_uid(s, uid);
+	struct judged *j = u != NULL ? judged_by_uid(s, u, uid) : NULL;
 
 	if (!u || (c->before && c->after && job_over(c->before) == job_over(c->after))) {
 		return;
 	}
-	j->ended_at[p->index] = c->after && job_over(c->after) ? s->now : 0;
+	if (c->after) {
+		j->ended_at[p->index] = job_over(c->after) ? s->now : 0;
+	} else if (!member_by_uid(u, uid)) {
+		j->ended_at[p->index] = 0;
+	}
 	if (job_over(c->after) &&
 	    plane_of_cluster(s, json_str_at(workload_of(s, u), "/status/clusterName")) == p) {
-		u->over_round = u->rounds;
+		j->over_round = u->rounds;
+	}
+}
+
+/* Has one process led and been in reach of the server since before the end there? */
+static struct led witness(const struct sim *s, const struct user *u, const struct judged *j,
+			  const struct plane *p)
+{
+	int64_t calm = judge_calm_with(s, u->site, p);
+
+	return calm != INT64_MAX && calm + SEEN_MS <= j->ended_at[p->index]
+		       ? judge_leader(s, u->site)
+		       : (struct led){0};
+}
+
+void judge_taken(struct sim *s, struct user *u, mk_str uid, const struct plane *p)
+{
+	struct judged *j = judged_by_uid(s, u, uid);
+
+	if (member_by_uid(u, uid) != NULL) {
+		j->ended_by = witness(s, u, j, p);
+	}
+	j->taken = true;
+}
+
+bool judge_is_taken(const struct sim *s, const struct user *u, const struct judged *j)
+{
+	return j->taken &&
+	       (!j->ended_by.by || !judge_is_led(j->ended_by, judge_leader(s, u->site)));
+}
+
+void judge_anew(struct sim *s, struct user *u)
+{
+	judged_of(s, u)->over_round = 0;
+	for (size_t i = 0; u->group != NULL && i < u->group->n_members; i++) {
+		u->group->member[i].judged.over_round = 0;
 	}
 }
 
@@ -38,49 +81,66 @@ static const struct json *local_of(const struct sim *s, const struct site *site,
 		       : NULL;
 }
 
-/* Did the job end there, and is that not known at home? */
-static bool is_owed(struct sim *s, const struct user *u, const struct plane *p)
+/* Did the job, or the member of that uid, end there, and is that not known at home? */
+static bool is_owed(struct sim *s, const struct user *u, mk_str uid, const struct plane *p)
 {
-	const struct json *job = user_job(u, &s->plane[u->site->home]);
+	const struct member *m = member_by_uid(u, uid);
+	const struct json *job =
+		m ? member_pod(s, u, m, u->site->home) : user_job(u, &s->plane[u->site->home]);
 
-	return u->won == p->index && str_is(json_str_at(job, "/metadata/uid"), u->uid) &&
+	return u->won == p->index && str_eq(json_str_at(job, "/metadata/uid"), uid) &&
 	       !json_at(job, "/metadata/deletionTimestamp") && !job_over(job);
 }
 
 void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 		   const struct ks_commit *c)
 {
-	const struct user *u = user_by_uid(s, json_str_at(c->before, ORIGIN_UID));
+	mk_str uid = json_str_at(c->before, ORIGIN_UID);
+	const struct user *u = user_by_uid(s, uid);
 
-	if (u != NULL && job_over(c->before) && local_of(s, by, c) && is_owed(s, u, p) &&
+	if (u != NULL && job_over(c->before) && local_of(s, by, c) && is_owed(s, u, uid, p) &&
 	    !excuse_outdated(s, by) && !excuse_meddled(s)) {
 		fail(s, "I3 end",
 		     "%.*s ended on %s %lld ms ago and is deleted there, and its job at home says "
 		     "nothing",
 		     STR_ARG(c->name), p->name,
-		     (long long)(s->now - judged_of(s, u)->ended_at[p->index]));
+		     (long long)(s->now - judged_by_uid(s, u, uid)->ended_at[p->index]));
 	}
 }
 
 bool judge_owes(struct sim *s, const struct user *u)
 {
 	return u->won > 0 && judged_of(s, u)->ended_at[u->won] > 0 &&
-	       is_owed(s, u, &s->plane[u->won]) && !u->taken;
+	       is_owed(s, u, str_of(u->uid), &s->plane[u->won]) &&
+	       !judge_is_taken(s, u, judged_of(s, u));
 }
 
-void judge_home(struct sim *s, const struct user *u)
+static void look_home(struct sim *s, const struct user *u, const struct judged *j, const char *name,
+		      const char *uid)
 {
-	const struct judged *j = judged_of(s, u);
-
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		int64_t calm = judge_calm_with(s, u->site, &s->plane[i]);
 		int64_t since = j->ended_at[i] > calm ? j->ended_at[i] : calm;
 
 		if (j->ended_at[i] > 0 && calm != INT64_MAX && s->now - since > HOME_MS &&
-		    is_owed(s, u, &s->plane[i]) && !u->taken && !excuse_meddled(s)) {
+		    is_owed(s, u, str_of(uid), &s->plane[i]) && !judge_is_taken(s, u, j) &&
+		    !excuse_meddled(s)) {
 			fail(s, "I3 end",
-			     "%s ended on %s %lld s ago, and its job at home says nothing", u->name,
+			     "%s ended on %s %lld s ago, and its job at home says nothing", name,
 			     s->plane[i].name, (long long)(s->now - since) / SECOND);
 		}
+	}
+}
+
+void judge_home(struct sim *s, const struct user *u)
+{
+	if (!u->group) {
+		look_home(s, u, judged_of(s, u), u->name, u->uid);
+		return;
+	}
+	for (size_t i = 0; i < u->group->n_members; i++) {
+		const struct member *m = &u->group->member[i];
+
+		look_home(s, u, &m->judged, m->name, m->uid);
 	}
 }

@@ -4,6 +4,7 @@
 
 #include "t/sim/sim.h"
 
+#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 #define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
@@ -47,6 +48,10 @@ static bool has_reason(struct sim *s, const struct site *site, const struct plan
 	    json_at(wl, "/metadata/deletionTimestamp") != NULL || has_condition(wl, "Finished")) {
 		return false;
 	}
+	if (str_is(json_str_at(o, "/kind"), "Pod") &&
+	    !user_local(s, user_by_uid(s, json_str_at(o, ORIGIN_UID)), o)) {
+		return false;
+	}
 	return has_condition(wl, "QuotaReserved") &&
 	       (!winner || winner == p || is_winner_anew(s, site, wl));
 }
@@ -84,6 +89,11 @@ static void note(struct sim *s, const struct site *site, const struct plane *p,
 	l->is_there = true;
 	calm = calm > l->since ? calm : l->since;
 	if (calm != INT64_MAX && s->now - calm > LEFT_MS) {
+		const struct user *u = user_by_uid(s, json_str_at(o, ORIGIN_UID));
+
+		if (s->story && u != NULL) {
+			rest_say(s, u, workload_of(s, u));
+		}
 		fail(s, "I2 reason", "%s %.*s is on %s without a reason for %lld s", resource,
 		     STR_ARG(json_str_at(o, "/metadata/name")), p->name,
 		     (long long)(s->now - calm) / SECOND);
@@ -114,7 +124,7 @@ void judge_left(struct sim *s)
 	}
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		look(s, &s->plane[i], WORKLOADS);
-		look(s, &s->plane[i], "v1/pods");
+		look(s, &s->plane[i], PODS);
 		for (size_t k = 0; job_resource(s, k) != NULL; k++) {
 			look(s, &s->plane[i], job_resource(s, k));
 		}

@@ -7,7 +7,6 @@
 
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
-#define PODS "v1/pods"
 
 enum {
 	/* From 1 s, doubling to five minutes: a dozen, and some that a user caused. */
@@ -30,14 +29,11 @@ static bool is_pod(const struct json *o)
 
 bool judge_runs(const struct json *o)
 {
-	mk_str phase = json_str_at(o, "/status/phase");
-
 	if (json_str_at(o, ORIGIN).n == 0) {
 		return false;
 	}
-	return is_pod(o) ? !str_is(phase, "Succeeded") && !str_is(phase, "Failed") &&
-				   json_len(json_at(o, "/spec/schedulingGates")) == 0
-			 : !json_bool(json_at(o, "/spec/suspend")) && !job_over(o);
+	return !job_over(o) && (is_pod(o) ? json_len(json_at(o, "/spec/schedulingGates")) == 0
+					  : !json_bool(json_at(o, "/spec/suspend")));
 }
 
 /* A copy of an earlier job of this name is another job's. */
@@ -46,7 +42,7 @@ static bool is_same(struct sim *s, const struct json *o, mk_str uid)
 	const struct user *u = user_by_uid(s, uid);
 
 	return str_eq(json_str_at(o, ORIGIN_UID), uid) ||
-	       (u != NULL && user_by_uid(s, json_str_at(o, ORIGIN_UID)) == u);
+	       (u != NULL && !is_pod(o) && user_by_uid(s, json_str_at(o, ORIGIN_UID)) == u);
 }
 
 /*
@@ -70,17 +66,46 @@ static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str nam
 	return running;
 }
 
-void judge_doubled(struct sim *s, struct user *u)
+static void look_doubled(struct sim *s, const struct user *u, struct judged *j, const char *name,
+			 const char *uid)
 {
-	struct judged *j = judged_of(s, u);
 	bool excused;
 
-	if (count_runs(s, user_resource(u), STR("default"), str_of(u->name), str_of(u->uid),
-		       excuse_late, &excused) <= 1) {
+	if (!j->is_doubled) {
+		return;
+	}
+	if (count_runs(s, user_resource(u), STR("default"), str_of(name), str_of(uid), excuse_late,
+		       &excused) <= 1) {
 		j->is_doubled = false;
 	} else if (!excused) {
-		fail(s, "I1 extra copy", "%s runs twice, and every worker is in reach", u->name);
+		fail(s, "I1 extra copy", "%s runs twice, and every worker is in reach", name);
 	}
+}
+
+void judge_doubled(struct sim *s, struct user *u)
+{
+	if (!u->group) {
+		look_doubled(s, u, judged_of(s, u), u->name, u->uid);
+		return;
+	}
+	for (size_t i = 0; i < u->group->n_members; i++) {
+		struct member *m = &u->group->member[i];
+
+		look_doubled(s, u, &m->judged, m->name, m->uid);
+	}
+}
+
+/* A group runs as long as any of its members does. */
+static bool group_runs(const struct sim *s, const struct user *u, const struct plane *p)
+{
+	for (size_t i = 0; u->group != NULL && i < u->group->n_members; i++) {
+		const struct json *o = member_pod(s, u, &u->group->member[i], p->index);
+
+		if (o != NULL && judge_runs(o)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* How long it ran there decides whether the next Retry rests for longer. */
@@ -107,7 +132,7 @@ void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c)
 	bool runs = c->after && judge_runs(c->after), excused;
 
 	if (u != NULL) {
-		note_run(s, judged_of(s, u), p, runs);
+		note_run(s, judged_of(s, u), p, runs || group_runs(s, u, p));
 	}
 	if (!runs) {
 		return;
@@ -115,9 +140,9 @@ void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c)
 	if (count_runs(s, resource, c->ns, c->name, uid, excuse_unseen, &excused) > 1) {
 		if (!excused) {
 			fail(s, "I1 one run", "%.*s runs on several clusters", STR_ARG(c->name));
-		} else if (u != NULL && !judged_of(s, u)->is_doubled) {
+		} else if (u != NULL && !judged_by_uid(s, u, uid)->is_doubled) {
 			s->cov->situations[SIT_TWICE]++;
-			judged_of(s, u)->is_doubled = true;
+			judged_by_uid(s, u, uid)->is_doubled = true;
 		}
 	}
 	if (!u) {
@@ -138,6 +163,7 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 				  "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
 	const struct json *wl = ks_get(s->plane[by->home].store, WORKLOADS, c->ns, name);
 	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
+	const struct judged *j;
 
 	if (wl != NULL &&
 	    str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(c->after, WORKLOAD_UID)) &&
@@ -146,7 +172,9 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 		fail(s, "I8 server", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
 	}
-	if (u != NULL && u->over_round == u->rounds && !excuse_meddled(s)) {
+	j = u != NULL ? judged_by_uid(s, u, json_str_at(c->after, ORIGIN_UID)) : NULL;
+	if (j && j->over_round == u->rounds && !(u->group && judge_is_taken(s, u, j)) &&
+	    !excuse_meddled(s)) {
 		fail(s, "I3 end", "%.*s ended, and is made again on %s", STR_ARG(c->name), p->name);
 	}
 }

@@ -40,11 +40,12 @@ static const struct {
 				 "ray.io/v1/rayclusters",
 				 "\"headGroupSpec\":{" TEMPLATE "},\"workerGroupSpecs\":[]",
 				 "{\"state\":\"ready\"}", "{\"state\":\"suspended\"}", NULL},
+	[USER_OF_GROUPS] = {.resource = PODS},
 };
 
 const char *job_resource(const struct sim *s, size_t i)
 {
-	return i < (s->kinds ? USER_KINDS : USER_OF_JOBS + 1) ? kinds[i].resource : NULL;
+	return i < (s->kinds ? USER_OF_GROUPS : USER_OF_JOBS + 1) ? kinds[i].resource : NULL;
 }
 
 const char *user_resource(const struct user *u)
@@ -54,7 +55,7 @@ const char *user_resource(const struct user *u)
 
 bool is_job_resource(mk_str resource)
 {
-	for (int i = 0; i < USER_KINDS; i++) {
+	for (int i = 0; i < USER_OF_GROUPS; i++) {
 		if (str_is(resource, kinds[i].resource)) {
 			return true;
 		}
@@ -73,9 +74,23 @@ const char *user_path(struct sim *s, const struct user *u, bool named)
 					       .p;
 }
 
+const struct json *user_local(const struct sim *s, const struct user *u, const struct json *copy)
+{
+	mk_str uid =
+		json_str_at(copy, "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
+	const struct member *m = u != NULL ? member_by_uid(u, uid) : NULL;
+	const struct json *job = m   ? member_pod(s, u, m, u->site->home)
+				 : u ? user_job(u, &s->plane[u->site->home])
+				     : NULL;
+
+	return str_eq(json_str_at(job, "/metadata/uid"), uid) ? job : NULL;
+}
+
 const struct json *user_job(const struct user *u, const struct plane *p)
 {
-	return ks_get(p->store, user_resource(u), STR("default"), str_of(u->name));
+	return u->group != NULL
+		       ? groups_any(u, p)
+		       : ks_get(p->store, user_resource(u), STR("default"), str_of(u->name));
 }
 
 mk_str sim_kinds_body(struct sim *s, const struct user *u)
@@ -232,7 +247,7 @@ void sim_kinds_turn(struct sim *s)
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
 
-		if (u->of == USER_OF_JOBS || !u->created) {
+		if (u->of == USER_OF_JOBS || u->group != NULL || !u->created) {
 			continue;
 		}
 		play_home(s, u);
@@ -246,7 +261,7 @@ void sim_kinds_turn(struct sim *s)
 void sim_kinds_init(struct sim *s)
 {
 	for (size_t i = 0; i < s->n_planes; i++) {
-		for (int k = USER_OF_JOBS + 1; k < USER_KINDS; k++) {
+		for (int k = USER_OF_JOBS + 1; k < USER_OF_GROUPS; k++) {
 			if (!ks_register_crd(s->plane[i].store, kinds[k].group, kinds[k].version,
 					     kinds[k].plural, kinds[k].kind, true, true)) {
 				fail(s, "setup", "no memory for %s", kinds[k].kind);

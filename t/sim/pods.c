@@ -5,68 +5,28 @@
  */
 #include <stdio.h>
 
+#include "t/sim/groups.h"
 #include "t/sim/story.h"
 
-#define POD_PATH "/api/v1/namespaces/default/pods"
-#define PODS "v1/pods"
+enum { MEMBERS = GROUP_SIZE };
 
-enum { MEMBERS = 3 };
-
-static bool send(struct sim *s, size_t plane, const char *method, const char *path,
-		 const char *body)
+static const char *name_of(struct sim *s, size_t g, size_t i)
 {
-	const char *type =
-		*method == 'P' && method[1] == 'A' ? "application/merge-patch+json" : NULL;
-
-	return plane_request(&s->plane[plane], method, path, type, str_of(body)) / 100 == 2;
-}
-
-/* Pod 'i' of group 'g', as its user and Kueue's webhook leave it. */
-static bool make_pod(struct sim *s, size_t g, size_t i)
-{
-	return send(s, 0, "POST", POD_PATH,
-		    arena_printf(&s->arena,
-				 "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
-				 "\"g%zu-%zu\",\"namespace\":\"default\",\"labels\":{"
-				 "\"kueue.x-k8s.io/pod-group-name\":\"g%zu\"}},\"spec\":{"
-				 "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],"
-				 "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
-				 g, i, g)
-			    .p);
-}
-
-static const char *owner(struct sim *s, size_t g, size_t i)
-{
-	mk_str name = arena_printf(&s->arena, "g%zu-%zu", g, i);
-	const struct json *o = ks_get(s->plane[0].store, PODS, STR("default"), name);
-
-	return arena_printf(&s->arena,
-			    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"%.*s\",\"uid\":\"%."
-			    "*s\"}",
-			    STR_ARG(name), STR_ARG(json_str_at(o, "/metadata/uid")))
-		.p;
+	return arena_printf(&s->arena, "g%zu-%zu", g, i).p;
 }
 
 static bool make_group(struct sim *s, size_t g)
 {
+	const char *group, *names[MEMBERS];
 	bool good = true;
 
 	arena_clear(&s->arena);
+	group = arena_printf(&s->arena, "g%zu", g).p;
 	for (size_t i = 0; i < MEMBERS; i++) {
-		good &= make_pod(s, g, i);
+		names[i] = name_of(s, g, i);
+		good &= groups_make_pod(&s->plane[0], group, names[i]);
 	}
-	return good &&
-	       send(s, 0, "POST", WORKLOADS_PATH,
-		    arena_printf(
-			    &s->arena,
-			    "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
-			    "\"metadata\":{\"name\":\"g%zu\",\"namespace\":\"default\","
-			    "\"ownerReferences\":[%s,%s,%s]},\"spec\":{\"queueName\":\"lq\","
-			    "\"podSets\":[{\"name\":\"main\",\"count\":3,\"template\":{\"spec\":{"
-			    "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
-			    "\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
-			    g, owner(s, g, 0), owner(s, g, 1), owner(s, g, 2))
-			    .p);
+	return good && groups_make_workload(&s->plane[0], group, names, MEMBERS);
 }
 
 static size_t copies(struct sim *s)
@@ -101,13 +61,7 @@ static void all_copies(struct sim *s, const char *phase)
 
 		for (o = ks_each(s->plane[i].store, PODS, &pos); o != NULL;
 		     o = ks_each(s->plane[i].store, PODS, &pos)) {
-			mk_str name = json_str_at(o, "/metadata/name");
-
-			(void)send(
-				s, i, "PATCH",
-				arena_printf(&s->arena, POD_PATH "/%.*s/status", STR_ARG(name)).p,
-				arena_printf(&s->arena, "{\"status\":{\"phase\":\"%s\"}}", phase)
-					.p);
+			groups_set_phase(&s->plane[i], json_str_at(o, "/metadata/name"), phase);
 		}
 	}
 }
@@ -121,23 +75,7 @@ static void end_clones(struct sim *s)
 
 		for (o = ks_each(s->plane[i].store, WORKLOADS, &pos); o != NULL;
 		     o = ks_each(s->plane[i].store, WORKLOADS, &pos)) {
-			struct json *list = json_dup(&s->arena, json_at(o, "/status/conditions"));
-			struct json *end = NULL;
-
-			(void)json_parse(
-				&s->arena,
-				STR("{\"type\":\"Finished\",\"status\":\"True\",\"reason\":"
-				    "\"Succeeded\",\"message\":\"Pods succeeded: 3/3.\","
-				    "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}"),
-				&end, NULL);
-			json_add(&s->arena, list, end);
-			(void)send(s, i, "PATCH",
-				   arena_printf(&s->arena, WORKLOADS_PATH "/%.*s/status",
-						STR_ARG(json_str_at(o, "/metadata/name")))
-					   .p,
-				   arena_printf(&s->arena, "{\"status\":{\"conditions\":%.*s}}",
-						STR_ARG(json_write(&s->arena, list)))
-					   .p);
+			groups_finish(&s->plane[i], o, "Succeeded");
 		}
 	}
 }
@@ -147,9 +85,10 @@ static void replace(struct sim *s, size_t size, size_t i, size_t successor)
 {
 	arena_clear(&s->arena);
 	for (size_t g = 0; g < size; g++) {
-		(void)send(s, 0, "DELETE", arena_printf(&s->arena, POD_PATH "/g%zu-%zu", g, i).p,
-			   "");
-		(void)make_pod(s, g, successor);
+		(void)groups_send(&s->plane[0], "DELETE",
+				  arena_printf(&s->arena, PODS_PATH "/g%zu-%zu", g, i).p, STR(""));
+		(void)groups_make_pod(&s->plane[0], arena_printf(&s->arena, "g%zu", g).p,
+				      name_of(s, g, successor));
 	}
 }
 
@@ -201,8 +140,9 @@ static bool start_here(struct sim *s, size_t size)
 
 	arena_clear(&s->arena);
 	for (size_t g = 0; g < size; g++) {
-		good &= send(s, 0, "PATCH", arena_printf(&s->arena, POD_PATH "/g%zu-0", g).p,
-			     "{\"spec\":{\"schedulingGates\":null}}");
+		good &= groups_send(&s->plane[0], "PATCH",
+				    arena_printf(&s->arena, PODS_PATH "/g%zu-0", g).p,
+				    STR("{\"spec\":{\"schedulingGates\":null}}"));
 	}
 	return good;
 }

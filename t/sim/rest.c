@@ -15,6 +15,10 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 	const struct ks_store *mgr = s->plane[u->site->home].store;
 	const struct json *o = ks_each(mgr, WORKLOADS, &pos);
 
+	if (u->group != NULL) {
+		return ks_get(mgr, WORKLOADS, STR("default"), str_of(u->name));
+	}
+
 	while (o != NULL) {
 		const struct json *meta = json_get(o, "metadata"), *ref;
 
@@ -39,13 +43,18 @@ static void say_object(struct sim *s, const struct plane *p, const struct json *
 }
 
 /* What every server has of a user's job: why the seed never ended. */
-static void say_unfinished(struct sim *s, const struct user *u, const struct json *wl)
+void rest_say(struct sim *s, const struct user *u, const struct json *wl)
 {
 	const struct plane *home = &s->plane[u->site->home];
 	mk_str name = json_str_at(wl, "/metadata/name");
 
 	say_object(s, home, wl);
 	say_object(s, home, user_job(u, home));
+	for (size_t i = 0; u->group != NULL && i < u->group->n_members; i++) {
+		for (size_t k = 0; k <= s->n_workers; k++) {
+			say_object(s, &s->plane[k], member_pod(s, u, &u->group->member[i], k));
+		}
+	}
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		const struct plane *w = &s->plane[i];
 
@@ -75,9 +84,13 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 			  : excuse_rejected_in_vain(u, wl)       ? NULL
 			  : excuse_runs_here(s, u)               ? NULL
 								 : "it was not rejected";
-	} else if (u->taken && has_condition(wl, "Finished")) {
+	} else if (judged_of(s, u)->taken && has_condition(wl, "Finished")) {
 		missing = NULL; /* its Workload tells how it ended, its own status cannot */
-	} else if (u->kind == USER_FAILING ? !has_condition(job, "Failed") : !job_over(job)) {
+	} else if (u->group != NULL && !groups_told(s, u)) {
+		missing = "a member is not over";
+	} else if (u->group != NULL          ? false
+		   : u->kind == USER_FAILING ? !has_condition(job, "Failed")
+					     : !job_over(job)) {
 		missing = "its job is not over";
 	} else if (!has_condition(wl, "Finished") && !excuse_dropped(s, wl)) {
 		missing = "its Workload is not Finished";
@@ -85,7 +98,7 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 	if (missing != NULL) {
 		snprintf(why, n, "%s: %s", u->name, missing);
 		if (s->story && s->now > SETTLE_MAX_MS) {
-			say_unfinished(s, u, wl);
+			rest_say(s, u, wl);
 		}
 	}
 	return !missing;
@@ -150,7 +163,7 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 			return false;
 		}
 	}
-	if (!nothing_left(s, WORKLOADS, why, n)) {
+	if (!nothing_left(s, WORKLOADS, why, n) || !nothing_left(s, PODS, why, n)) {
 		return false;
 	}
 	for (size_t i = 0; i < s->n_sites; i++) {

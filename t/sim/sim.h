@@ -15,6 +15,7 @@
  *   scenario.c   scripted stories                 features.c    of features behind gates
  *   story.c      what stories are made of         copies.c      of one winner
  *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
+ *   groups.c     who plays a part in those
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
  *   kinds.c      jobs of other kinds              stuck.c       of more quota than workers have
  *   placing.c    of the dispatcher placement      sections.c    its sections
@@ -182,7 +183,7 @@ enum user_kind {
 };
 
 /* What kind of job; see kinds.c. */
-enum user_of { USER_OF_JOBS, USER_OF_JOBSETS, USER_OF_RAYCLUSTERS, USER_KINDS };
+enum user_of { USER_OF_JOBS, USER_OF_JOBSETS, USER_OF_RAYCLUSTERS, USER_OF_GROUPS, USER_KINDS };
 
 enum user_turn { TURN_SUBMIT, TURN_DELETE, TURN_PLANT, TURN_CLEAR };
 
@@ -200,16 +201,15 @@ struct user {
 		progress_round; /* evictions so far; ... at the last progress of its status */
 	int64_t run_ms;         /* 0 = drawn */
 	enum user_of of;
+	struct group *group;           /* ... USER_OF_GROUPS: its members */
 	int64_t started_at;            /* of another kind: INT64_MAX not */
 	int64_t reserved_at, ready_at; /* when its Workload got quota, and its check turned Ready */
 	unsigned retries;              /* times that we wrote Retry */
 	bool rejecting;                /* a daemon without the adapter has told its Workload so */
 	bool refused;                  /* rejected, for want of an adapter or by a wall */
-	bool taken;       /* another client, or a restore, deleted its ended remote job */
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
 	uint64_t had_won; /* bit per plane that it ever named */
 	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
-	unsigned over_round;          /* in that round it ended on its winner; 0 none */
 	int64_t evicted_at;           /* ... its Workload, last */
 	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
 	int64_t room_ms[MAX_PLANES];  /* ... it has waited so long where there was room for it */
@@ -516,6 +516,8 @@ void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
 bool job_over(const struct json *job);
 /* Is all done that the users wanted? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
+/* Tells the story what every server has of a user's job. */
+void rest_say(struct sim *s, const struct user *u, const struct json *wl);
 void rest_check(struct sim *s);
 
 /* --- bounds.c --------------------------------------------------------------------------------- */
@@ -551,8 +553,8 @@ bool excuse_not_managed(const struct sim *s, const struct user *u);
 /* May the clone on 'p', which has won, go: nothing asks for its job, and there is no copy? */
 bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local);
 /* May what an orphan has on 'p', which has won, go: its clone without a copy, or the reverse? */
-bool excuse_orphaned(struct sim *s, const struct site *site, const struct plane *p,
-		     const struct json *local, const struct ks_commit *c);
+bool excuse_orphaned(struct sim *s, const struct plane *p, const struct json *local,
+		     const struct ks_commit *c);
 /* Has the manager's Kueue started a Pod of the group? Then no copy of any may run. */
 bool excuse_started(const struct plane *home, const struct json *local);
 /* Has the manager begun to run the job itself, while its queue had no check of ours? */
@@ -588,6 +590,7 @@ void world_end(struct sim *s);
 void world_add_daemon(struct sim *s);
 
 #include "t/sim/judge.h"
+#include "t/sim/groups.h"
 #include "t/sim/placing.h"
 #include "t/sim/worlds.h"
 

@@ -160,7 +160,8 @@ int64_t pods_of(const struct json *wl)
 struct user *user_by_uid(struct sim *s, mk_str uid)
 {
 	for (size_t i = 0; uid.n > 0 && i < s->n_users; i++) {
-		if (str_is(uid, s->user[i].uid) || str_is(uid, s->user[i].former_uid)) {
+		if (str_is(uid, s->user[i].uid) || str_is(uid, s->user[i].former_uid) ||
+		    member_by_uid(&s->user[i], uid) != NULL) {
 			return &s->user[i];
 		}
 	}
@@ -169,9 +170,17 @@ struct user *user_by_uid(struct sim *s, mk_str uid)
 
 struct user *user_by_workload(struct sim *s, const struct json *wl)
 {
-	return user_by_uid(
+	struct user *u = user_by_uid(
 		s,
 		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
+
+	for (size_t i = 0; !u && i < s->n_users; i++) {
+		if (s->user[i].group != NULL &&
+		    str_is(json_str_at(wl, "/metadata/name"), s->user[i].name)) {
+			return &s->user[i]; /* its first member was another one */
+		}
+	}
+	return u;
 }
 
 static mk_str job_body(struct sim *s, const struct user *u)
@@ -248,7 +257,6 @@ static void know_job(struct sim *s, struct user *u)
 	u->former_uid[0] = 0;
 	u->ran = 0;
 	u->had_won = 0;
-	u->taken = false;
 	u->rounds++;
 	*judged_of(s, u) = (struct judged){0};
 }
@@ -263,14 +271,19 @@ static void submit(struct sim *s, struct user *u)
 		if (u->kind == USER_FOREIGN_JOB) {
 			plant_job(s, u);
 		}
-		status = plane_request(home_of(s, u), "POST", user_path(s, u, false), NULL,
-				       u->of == USER_OF_JOBS ? job_body(s, u)
-							     : sim_kinds_body(s, u));
+		status = u->group ? 201
+				  : plane_request(home_of(s, u), "POST", user_path(s, u, false),
+						  NULL,
+						  u->of == USER_OF_JOBS ? job_body(s, u)
+									: sim_kinds_body(s, u));
 		u->started_at = INT64_MAX;
 	}
 	/* 409: the first one came back by a restore. */
 	if (status / 100 != 2 && (status != 409 || !s->is_wide)) {
 		fail(s, "setup", "submitting %s: %d", u->name, status);
+	}
+	if (u->group != NULL) {
+		groups_submit(s, u);
 	}
 	know_job(s, u);
 	u->again = u->created;
@@ -303,6 +316,9 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 void user_restored(struct sim *s, struct user *u)
 {
 	u->deleted = u->kind == USER_NO_ADAPTER ? !workload_of(s, u) : !user_job(u, home_of(s, u));
+	if (u->group != NULL) {
+		groups_restored(u);
+	}
 	know_job(s, u);
 }
 
@@ -394,7 +410,11 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn)
 		return;
 	}
 	say(s, "user", "deletes %s", u->name);
-	(void)plane_request(home_of(s, u), "DELETE", user_path(s, u, true), NULL,
-			    STR("{\"propagationPolicy\":\"Background\"}"));
+	if (u->group != NULL) {
+		groups_delete(s, u);
+	} else {
+		(void)plane_request(home_of(s, u), "DELETE", user_path(s, u, true), NULL,
+				    STR("{\"propagationPolicy\":\"Background\"}"));
+	}
 	u->deleted = true;
 }

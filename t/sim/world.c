@@ -105,6 +105,7 @@ void world_end(struct sim *s)
 		arena_done(&s->fault[i].arena);
 	}
 	heap_done(&s->heap);
+	groups_done(s);
 	free(s->user);
 	placing_done(s);
 	judge_done(s);

@@ -36,11 +36,13 @@ void sim_kinds_init(struct sim *s);
 void sim_kinds_turn(struct sim *s); /* M_KINDS */
 mk_str sim_kinds_body(struct sim *s, const struct user *u);
 const char *user_resource(const struct user *u);
-/* Resources of the jobs that this run has, from 0; NULL after the last one. */
+/* Resources of the jobs, but for Pods, that this run has, from 0; NULL after the last one. */
 const char *job_resource(const struct sim *s, size_t i);
 /* The user's job, or the collection that it is in. */
 const char *user_path(struct sim *s, const struct user *u, bool named);
 const struct json *user_job(const struct user *u, const struct plane *p);
+/* What the copy is one of, on its manager: the job or the member of its uid; NULL: it is gone. */
+const struct json *user_local(const struct sim *s, const struct user *u, const struct json *copy);
 bool is_job_resource(mk_str resource);
 
 #endif

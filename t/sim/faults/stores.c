@@ -40,8 +40,9 @@ static void restore_over(struct sim *s, struct fault *f)
 	plane_restore(p, f->snapshot);
 	for (size_t i = 0; i < s->n_users; i++) {
 		/* Its end was told, its last status perhaps not; both are forgotten there. */
-		s->user[i].taken |= s->user[i].verdict[p->index] != 0;
+		judged_of(s, &s->user[i])->taken |= s->user[i].verdict[p->index] != 0;
 	}
+	groups_forgotten(s, p);
 	upkeep(s);
 	if (!is_worker(p)) {
 		world_know_manager(p->site); /* of before it was built anew, perhaps */
