@@ -3,6 +3,7 @@
  * A copy that was seen to have ended stays until the manager has its end, whatever rule wants to
  * remove it; but the end of a run that another place has followed counts no more.
  */
+#include "core/engine/state.h"
 #include "t/lib/engine_world.h"
 
 #define COMPLETE                                                                               \
@@ -360,6 +361,36 @@ static void changes_all_the_time(void)
 	w_free(w);
 }
 
+/*
+ * A copy that has ended is deleted as a loser's, for another client has named another winner. Then
+ * no place is named, and its end counts again, while the delete is on its way.
+ */
+static void let_go_and_owed(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct pending *answer;
+
+	is_busy(w);
+	completes(w);
+	w_settle(w);
+	w_take(w);
+	w->hold = true;
+	w_patch(w, wl, "{\"status\":{\"clusterName\":\"w1\"}}");
+	w_settle(w);
+	ok(strstr(w_take(w), "delete 2 Job j loser") != NULL, "a loser's copy is to go");
+	answer = w_event(w, EV_OP_DONE, 2, JOB);
+	answer->ev.op_id = w->e->op_seq;
+	w->hold = false;
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":null,\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
+		"\"Pending\",\"message\":\"\"}]}}");
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	is_home(w, "... but no place is named any more: its end is home");
+	w_free(w);
+}
+
 int main(void)
 {
 	clone_is_ahead(false);
@@ -377,5 +408,6 @@ int main(void)
 	owed_without_clone();
 	ended_while_the_retry_waits();
 	changes_all_the_time();
+	let_go_and_owed();
 	return done_testing();
 }

@@ -129,6 +129,7 @@ static bool end_is_home(struct pass *p, struct record *remote, const struct fact
 	struct refusal *f = refusal_of_object(p->job) == INT64_MAX ? NULL : p->job->refusal;
 	bool smallest, was, done;
 
+	ending_owe(store_find(remote->table, remote->ns, remote->name)); /* not of a view's copy */
 	if (!f) {
 		done = job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
 		return p->status_unfit && words ? job_ended_status(p, words) == SYNC_SAME : done;
@@ -221,7 +222,7 @@ static bool end_of(const struct pass *p, const struct record *r, struct record *
 static bool copy_is_told(struct pass *p, struct clone *k)
 {
 	struct record seen;
-	bool told;
+	bool told = true;
 
 	if (!end_of(p, twin_record(p, k), &seen)) {
 		return true;
@@ -236,7 +237,9 @@ static bool copy_is_told(struct pass *p, struct clone *k)
 	if (!seen.kept) {
 		return !words_of(p, k) || job_ended_status(p, words_of(p, k)) == SYNC_SAME;
 	}
-	told = is_outrun(p, k, &seen) || end_is_home(p, &seen, words_of(p, k));
+	if (!is_outrun(p, k, &seen)) {
+		told = end_is_home(p, &seen, words_of(p, k));
+	}
 	p->copy_of = NULL; /* 'seen' ends here */
 	p->copy_json = NULL;
 	return told;
@@ -330,6 +333,9 @@ bool finish_seen(struct pass *p)
 			last = last_words(p, k);
 			words = last ? last : words;
 		}
+	}
+	if (words && told && !p->grouped) {
+		told = job_ended_status(p, words) == SYNC_SAME; /* no copy is left to say it */
 	}
 	if (words && (told || is_refused_for_long(p))) {
 		if (core_had_its_turn(p)) {

@@ -430,11 +430,13 @@ static void sync_clones(struct pass *p, const struct pick *pick)
 	}
 }
 
+/* A job that has ended does not run again: Kueue finishes the Workload. */
 static bool may_dispatch(struct pass *p)
 {
 	return p->job && facts_is(p->job->facts, F_MANAGED) &&
-	       !facts_is(p->job->facts, F_TERMINATING) && facts_is(p->f, F_ACTIVE) && p->config &&
-	       others_ready(p);
+	       !facts_is(p->job->facts, F_TERMINATING) &&
+	       (p->grouped || !facts_is(p->job->facts, F_ENDED)) && facts_is(p->f, F_ACTIVE) &&
+	       p->config && others_ready(p);
 }
 
 void race_clone_pinned(struct pass *p, struct clone *k)

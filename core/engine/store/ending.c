@@ -124,6 +124,11 @@ void ending_let_go(struct record *r)
 	r->let_go = has_ended(r);
 }
 
+void ending_owe(struct record *r)
+{
+	r->let_go = false;
+}
+
 void ending_gone(struct engine *e, struct record *r, uint64_t rv, uint32_t epoch)
 {
 	if (shows_end(e, r)) {

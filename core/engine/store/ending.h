@@ -38,6 +38,8 @@ void ending_before(struct engine *e, struct record *r, mk_str uid, const struct 
  * We delete the object: if it shows an end, that is home or counts no more, and is not kept.
  */
 void ending_let_go(struct record *r);
+/* The end that it shows counts again, since its deletion was sent: it is kept when it goes. */
+void ending_owe(struct record *r);
 /* Frees it; none is fine. */
 void ending_free(struct store *s, struct record *r);
 
