@@ -64,11 +64,6 @@ enum { WAYS = sizeof(ways) / sizeof(*ways) };
 
 /* --- what is seen ----------------------------------------------------------------------------- */
 
-static bool is_over(struct world *w, const struct object *wl)
-{
-	return strstr(w_str(w, wl, "/status/conditions"), "\"Finished\"") != NULL;
-}
-
 static const char *local_status(struct world *w)
 {
 	return w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status");
@@ -122,7 +117,7 @@ static void comes_home(const struct way *way, bool restart)
 	ends(w);
 	w_later(w, 5000);
 	ok(strstr(local_status(w), "Complete") != NULL, "... its end comes home");
-	ok(is_over(w, wl), "... the Workload is Finished, which gives its quota back");
+	ok(is_finished(w, wl), "... the Workload is Finished, which gives its quota back");
 	is_int((long long)objects_on(w, 2), 0, "... and nothing is left on the worker");
 	w_free(w);
 }
@@ -178,7 +173,7 @@ static void is_lost(const struct way *way)
 	w_link(w, 2, LINK_UP);
 	ends(w);
 	w_later(w, 5000);
-	ok(is_over(w, wl), "... it comes back, and the end is not lost");
+	ok(is_finished(w, wl), "... it comes back, and the end is not lost");
 	w_free(w);
 }
 
@@ -373,7 +368,7 @@ static void two_checks(const char *clusters, const char *name, bool restart)
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... its job runs on");
 	ends(w);
 	w_later(w, 5000);
-	ok(is_over(w, wl), "... and its end comes home");
+	ok(is_finished(w, wl), "... and its end comes home");
 	w_free(w);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A job is deleted and leaves its Workload behind, or its name is another job's now. */
-#include "t/lib/engine_actors.h"
-#include "t/lib/engine_world.h"
+#include "t/lib/engine_pods.h"
 
 #define ENDED                                                                                  \
 	"{\"status\":{\"active\":null,\"succeeded\":2,\"startTime\":\"2027-01-15T08:00:00Z\"," \
@@ -12,11 +11,6 @@
 static void owner_goes(struct world *w, struct object *wl)
 {
 	w_patch(w, wl, "{\"metadata\":{\"ownerReferences\":null}}");
-}
-
-static bool is_over(struct world *w, const struct object *wl)
-{
-	return strstr(w_str(w, wl, "/status/conditions"), "\"Finished\"") != NULL;
 }
 
 static const char *local_status(struct world *w)
@@ -61,7 +55,7 @@ static void runs_on(bool restart, bool finished_by_kueue)
 	} else {
 		ends(w);
 		w_later(w, 20 * 1000);
-		ok(is_over(w, wl), "... it ends: the Workload is Finished");
+		ok(is_finished(w, wl), "... it ends: the Workload is Finished");
 	}
 	w_later(w, 20 * 1000);
 	is_int((long long)objects_on(w, 2), 0, "... Finished: its copies go");
@@ -97,8 +91,8 @@ static void beside_a_later_job(void)
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... and the copy of the orphan runs on");
 	ends(w);
 	w_later(w, 20 * 1000);
-	ok(is_over(w, wl), "... it ends: the Workload of the orphan is Finished");
-	ok(!is_over(w, its), "... and the later job is as it was");
+	ok(is_finished(w, wl), "... it ends: the Workload of the orphan is Finished");
+	ok(!is_finished(w, its), "... and the later job is as it was");
 	w_free(w);
 }
 

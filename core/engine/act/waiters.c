@@ -41,9 +41,6 @@ void waiters_tell(struct engine *e, struct cluster *c, const struct record *abou
 {
 	struct waiters *x = waiters_of(e, c, same);
 
-	if (!e->may_write) {
-		return;
-	}
 	x->n += !again;
 	x->last = e->now;
 	if (!about || x->n <= WAITERS_MANY) {

@@ -312,7 +312,7 @@ static bool is_gone(struct pass *p, struct clone *k)
 
 /*
  * How a clone ended that is gone, without a copy that can say more: one that is there comes to the
- * end that its clone told of, which its own watch may show later.
+ * same end, which its own watch may show later.
  */
 static const struct facts *last_words(struct pass *p, struct clone *k)
 {

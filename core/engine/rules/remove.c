@@ -14,7 +14,7 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/store/ending.h"
 
-enum { STOPS_MS = 10 * 1000 }; /* a copy that is told to stop has done so after that */
+enum { STOPS_MS = 10 * 1000 }; /* a copy stops within this time once Kueue there is to stop it */
 
 /*
  * May an object with this relation be deleted in this pass? One without a manager's id is ours
@@ -98,7 +98,7 @@ void remove_copy(struct pass *p, struct record *r, enum rule rule)
 
 /*
  * Does the copy go because it has not ended? It may end while the delete is on its way, which is
- * refused then. One whose status changes all the time is told to stop, see stop_first, and goes
+ * refused then. One whose status changes all the time is stopped first, see stop_first, and goes
  * whatever its state is when that does not help.
  */
 static bool is_by_state(struct pass *p, const struct clone *k, const struct record *r)
