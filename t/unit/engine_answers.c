@@ -356,9 +356,10 @@ static void gone_and_deleted(void)
 	ok(!clone_of(w, 2, "wl-j"), "twice within a minute: it waits");
 	w_advance(w, 10000);
 	ok(clone_of(w, 2, "wl-j") != NULL, "... ten seconds");
-	is_str(check_state(w, wl), "Pending", "... and the placement timeout begins only then");
-	w_advance(w, 15000);
-	is_str(check_state(w, wl), "Retry", "... and ends");
+	is_str(check_state(w, wl), "Pending", "... and the placement timeout is put off");
+	leaves_and_returns(w);
+	w_advance(w, 6000);
+	is_str(check_state(w, wl), "Retry", "... and no rest of this round puts it off again");
 	w_free(w);
 }
 

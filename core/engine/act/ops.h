@@ -30,10 +30,9 @@ struct inflight {
  * may, or a get is sent whose answer queues it.
  */
 bool ops_ready(struct engine *e, struct record *r, struct queue_item *item);
-/*
- * Monotonic ms until which an object that we deleted twice within a minute is not made anew; 0: it
- * does not rest for that.
- */
+/* How long an object rests that we deleted twice within a minute. */
+enum { OPS_REMADE_MS = 10000 };
+/* Monotonic ms until which such an object is not made anew; 0: it does not rest for that. */
 int64_t ops_remade_at(const struct record *r);
 /*
  * Begins a merge patch against the state in the record: sets the type, the preconditions and the

@@ -4,6 +4,7 @@
 
 #include "core/base/backoff.h"
 #include "core/base/timefmt.h"
+#include "core/engine/act/ops.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/message.h"
 #include "core/engine/clusters/watches.h"
@@ -109,7 +110,10 @@ static int64_t end_of(const struct pass *p, int64_t since, int64_t timeout)
 void patience_asks_later(struct pass *p, int64_t at)
 {
 	struct patience_notes *asked = &p->w->round.asked;
+	int64_t most = asked->seen + OPS_REMADE_MS;
 
+	/* A rest that begins later is of this round: it would put the end off again and again. */
+	at = at < most ? at : most;
 	asked->last = at > asked->last ? at : asked->last;
 }
 
