@@ -132,6 +132,28 @@ static void without_clone(void)
 	w_free(w);
 }
 
+/* While no process runs, Kueue makes the Workload anew, and then the job is orphaned. */
+static void is_made_anew(bool cloned)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w_del(w, wl);
+	wl = a_workload(w, "j");
+	owner_goes(w, wl);
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	if (!cloned) {
+		w_del(w, clone_of(w, 2, "wl-j"));
+	}
+	w_restart(w);
+	w_later(w, 200 * 1000);
+	is_int((long long)objects_on(w, 2), 0,
+	       cloned ? "an orphan that was made anew: what ran is removed"
+		      : "... and a copy without its clone");
+	w_free(w);
+}
+
 /* The owner reference names another uid: the copy and its status are of the job before. */
 static void owner_is_another(void)
 {
@@ -161,6 +183,8 @@ int main(void)
 	beside_a_later_job();
 	is_deleted();
 	without_clone();
+	is_made_anew(true);
+	is_made_anew(false);
 	owner_is_another();
 	return done_testing();
 }

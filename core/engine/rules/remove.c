@@ -234,7 +234,9 @@ void remove_all(struct pass *p, enum rule rule)
  */
 static bool is_left_alone(struct pass *p, const struct clone *k)
 {
-	if (!p->kind || !twin_is_ours(twin_there(p, k))) {
+	enum twin job = p->kind ? twin_there(p, k) : TWIN_ABSENT;
+
+	if (!twin_is_ours(job) && job != TWIN_STALE) {
 		return false;
 	}
 	return k->twin == TWIN_FOREIGN ||
