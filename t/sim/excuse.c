@@ -108,15 +108,21 @@ bool excuse_started(const struct plane *home, const struct json *local)
 	return false;
 }
 
-/* A clone whose job is not made, since the check or the owner is gone, waits for nothing. */
+/*
+ * A clone whose job is not made, since the check or the owner is gone, waits for nothing. The copy
+ * of an earlier Workload may be in its way.
+ */
 bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *local)
 {
 	const struct user *u = user_by_workload(s, local);
 	const struct json *copy = u != NULL ? user_job(u, p) : NULL;
+	static const char made_of[] = "/metadata/annotations/multikueued.io~1workload-uid";
 
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].kind->drops_check) {
-			return json_str_at(copy, ORIGIN).n == 0;
+			return json_str_at(copy, ORIGIN).n == 0 ||
+			       !str_eq(json_str_at(copy, made_of),
+				       json_str_at(local, "/metadata/uid"));
 		}
 	}
 	return false;
