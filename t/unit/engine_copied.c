@@ -77,6 +77,35 @@ static void leaves_config_and_goes(void)
 	w_free(w);
 }
 
+static void leads(struct world *w, bool does)
+{
+	w_event(w, EV_LEADER, 0, 0)->ev.may_write = does;
+	w_settle(w);
+}
+
+/* The MultiKueueCluster goes, and then the Workload: Kueue makes another one for the job. */
+static void made_anew(bool by_standby)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	leads(w, !by_standby);
+	unname(w, "w2");
+	w_del(w, wl);
+	w_later(w, 60 * SECOND);
+	a_workload(w, "j");
+	leads(w, true);
+	w_later(w, TIMEOUT - 80 * SECOND);
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   by_standby ? "... also when a standby saw that"
+		      : "made anew: the copy of the Workload before may run on");
+	w_later(w, 40 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... until it counts as lost");
+	w_free(w);
+}
+
 /* The same, and the MultiKueueCluster is there again: its server shows the copy. */
 static void is_back(bool has_copy)
 {
@@ -227,6 +256,8 @@ int main(void)
 	is_back(true);
 	is_back(false);
 	leaves_config_and_is_lost();
+	made_anew(false);
+	made_anew(true);
 	next_round();
 	another_job();
 	winner_is_cleared();

@@ -472,6 +472,14 @@ static void await(const struct pass *p)
 	}
 }
 
+/* For a job whose copy is out of sight a Workload may be made anew: it has to know. */
+static bool is_remembered(struct pass *p)
+{
+	int64_t until = copied_unnamed_until(p);
+
+	return until != INT64_MIN && !pass_is_due(p, until);
+}
+
 void workload_pass(struct engine *e, struct wl *w)
 {
 	struct pass p;
@@ -500,7 +508,7 @@ void workload_pass(struct engine *e, struct wl *w)
 	stages_note(&p, any);
 	if (e->no_memory) {
 		queue_add(&e->queue, &w->item);
-	} else if (!p.local && !any) {
+	} else if (!p.local && !any && !is_remembered(&p)) {
 		e->stats.unserved_workloads -= w->frozen;
 		wl_free(e, w);
 	}
