@@ -46,14 +46,23 @@ static bool says_nothing(const struct json *wl)
 	return message_of(wl).n == 0 || str_ends(message_of(wl), STR("\""));
 }
 
-/* It has a winner, whose server has no job. */
+/* Is its copy there? The copy of another manager's job of that name is not. */
+static bool has_copy(const struct user *u, const struct plane *w)
+{
+	const struct json *o = user_job(u, w);
+	mk_str uid = json_str_at(o, "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
+
+	return o != NULL && (uid.n == 0 || str_is(uid, u->uid));
+}
+
+/* It has a winner, whose server has no copy of the job. */
 static bool is_starting(struct sim *s, const struct user *u, const struct json *wl)
 {
 	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
 
 	return w && has_condition(wl, "QuotaReserved") && !has_condition(wl, "Evicted") &&
 	       !has_condition(wl, "Finished") && !json_at(wl, "/metadata/deletionTimestamp") &&
-	       !user_job(u, w) && !job_over(user_job(u, &s->plane[u->site->home]));
+	       !has_copy(u, w) && !job_over(user_job(u, &s->plane[u->site->home]));
 }
 
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
