@@ -222,26 +222,34 @@ static void others_are_made_anew(void)
 	w_free(w);
 }
 
-/* A new process finds the winner on record, and its copy gone: it knows as much. */
-static void process_is_new(void)
+/*
+ * A new process finds the winner on record, and its copy gone: it knows as much. The
+ * MultiKueueCluster 'name' is younger than the reservation, and not than the win there.
+ */
+static void process_is_new(const char *name, const char *won)
 {
 	struct world *w = w_new(3);
 	struct object *wl = running(w);
+	char text[512];
 
-	/* The reservation is younger than the clusters, and older than what is made anew. */
-	w_patch(w, wl,
-		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\","
-		"\"reason\":\"QuotaReserved\",\"message\":\"\",\"lastTransitionTime\":"
-		"\"2027-01-15T08:00:02Z\"}]}}");
-	unname(w, "w1");
-	add_cluster(w, 1, ",\"creationTimestamp\":\"2027-01-15T08:00:30Z\"");
+	snprintf(text, sizeof(text),
+		 "{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\","
+		 "\"reason\":\"QuotaReserved\",\"message\":\"\",\"lastTransitionTime\":"
+		 "\"2027-01-15T08:00:02Z\"}],\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
+		 "\"Ready\",\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:%sZ\"}]}}",
+		 won);
+	w_patch(w, wl, text);
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", name),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:00:06Z\"}}");
 	w_later(w, 30 * SECOND);
+	w_stop(w);
 	w_del(w, clone_of(w, 2, "wl-j"));
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
-	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
-		w->turns[i] = 0;
-	}
-	w_restart(w);
+	w->hold_jobs[2] = true;
+	w_start(w);
+	w_later(w, 1 * SECOND);
+	w->hold_jobs[2] = false;
+	w_list(w, 2, JOB);
 	w_later(w, 10 * SECOND);
 	is_str(check_state(w, wl), "Retry", "a new process finds that the copy is gone");
 	evicted(w, wl);
@@ -262,6 +270,7 @@ int main(void)
 	another_job();
 	winner_is_cleared();
 	others_are_made_anew();
-	process_is_new();
+	process_is_new("w1", "02");
+	process_is_new("w2", "20");
 	return done_testing();
 }

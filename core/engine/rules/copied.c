@@ -53,11 +53,12 @@ static void note_copy(struct pass *p, const struct clone *k, const struct record
 }
 
 /* Is the recorded winner in sight, at the server that the job was sent to? */
-static bool is_where_it_won(const struct pass *p, const struct clone *k)
+static bool is_where_it_won(struct pass *p, const struct clone *k)
 {
 	return p->local && str_is(p->f->s[S_CLUSTER], k->c->name) && cluster_up(k->c) &&
 	       alias_is_known(k->c) &&
-	       (twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < p->f->since_ms);
+	       (twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < p->f->since_ms ||
+		k->c->own.moved_ms < lost_sent_at(p));
 }
 
 void copied_note(struct pass *p, const struct clone *k, const struct record *copy)

@@ -52,8 +52,7 @@ bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind)
 
 /* --- at the server to which the name led before ----------------------------------------------- */
 
-/* When the job was sent to the cluster, at the latest: wall ms. */
-static int64_t sent_at(struct pass *p)
+int64_t lost_sent_at(struct pass *p)
 {
 	const struct json *check;
 	int64_t at;
@@ -114,7 +113,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 		return INT64_MAX;
 	}
 	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
-		 sent_at(p) <= c->own.moved_ms;
+		 lost_sent_at(p) <= c->own.moved_ms;
 	if (before ? copied_only_since(p, k) : !is_doubtful(p, k)) {
 		return INT64_MAX;
 	}

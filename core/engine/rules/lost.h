@@ -27,6 +27,8 @@ int64_t lost_after(const struct engine *e, int64_t since, int64_t timeout);
  * since when (monotonic ms). INT64_MAX: it leads to the same one, or that cannot be said now.
  */
 int64_t lost_elsewhere(struct pass *p, struct clone *k);
+/* When the job was sent to the recorded winner, at the latest, else when it got quota: wall ms. */
+int64_t lost_sent_at(struct pass *p);
 /* The end of the wait for that server, since 'since'; as lost_deadline. */
 int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since);
 /* Is the job waited for at a former server? Then the pass comes again at the end. */
