@@ -53,6 +53,29 @@ static void back_in_time(void)
 	w_free(w);
 }
 
+/* Its create had no answer: the copy may run there all the same. */
+static void create_in_doubt(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w->rig = (struct rig){1, OP_CREATE, 2, JOB, OUTCOME_UNKNOWN, ERR_UNKNOWN};
+	while (w->rig.times > 0) {
+		w_step(w);
+	}
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_settle(w);
+	wl = made_anew(w, wl);
+	is_str(w_str(w, wl, "/status/clusterName"), "",
+	       "a create had no answer from a worker that is away: no other one wins");
+	w_later(w, 910000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "... before that one counts as lost");
+	w_free(w);
+}
+
 static void of_another_job(void)
 {
 	struct world *w = w_new(2);
@@ -100,6 +123,7 @@ int main(void)
 {
 	out_of_reach();
 	back_in_time();
+	create_in_doubt();
 	of_another_job();
 	ended_without_quota();
 	return done_testing();

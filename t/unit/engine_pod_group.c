@@ -381,16 +381,25 @@ static void stopped_beside_an_end(void)
 
 /*
  * A user deletes the Workload while its worker is out of reach. Whichever member stands for the
- * group: as long as any runs there, the group is not run elsewhere.
+ * group, and whatever is in doubt of one that has gone: as long as any runs there, the group is not
+ * run elsewhere.
  */
-static void made_anew_out_of_reach(void)
+static void made_anew_out_of_reach(bool in_doubt)
 {
 	struct world *w = w_new(2);
 	struct object *wl = running_group(w);
 
 	pod_phase(w, 2, "p-0", "Succeeded");
 	w_settle(w);
+	if (in_doubt) {
+		w->rig = (struct rig){1, OP_CREATE, 2, POD, OUTCOME_UNKNOWN, ERR_UNKNOWN};
+		a_pod(w, "p-3", "grp");
+		while (w->rig.times > 0) {
+			w_step(w);
+		}
+	}
 	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
 	w_del(w, wl);
 	w_settle(w);
 	(void)a_pods_workload(w, "grp", "p-0,p-1,p-2,");
@@ -524,7 +533,8 @@ int main(void)
 	vanished();
 	ends_and_goes();
 	stopped_beside_an_end();
-	made_anew_out_of_reach();
+	made_anew_out_of_reach(false);
+	made_anew_out_of_reach(true);
 	deleted();
 	collected(true);
 	collected(false);

@@ -252,22 +252,25 @@ static bool is_out_of_sight(struct pass *p, const struct clone *k)
 	       (table_view(k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
 }
 
+/* Out of reach: no copy of the object that had not ended was seen, and no create is in doubt. */
 static bool runs_not(struct pass *p, struct clone *k)
 {
-	return !p->job || !twin_is_of_object(p, twin_record(p, k));
+	const struct record *r = twin_record(p, k);
+	enum twin t = twin_of_job(p, r);
+
+	if (t == TWIN_UNKNOWN) {
+		return !r->unknown && r->inflight->type != OP_CREATE;
+	}
+	return !p->job || !(t == TWIN_STALE || twin_is_ours(t)) || !twin_is_of_object(p, r);
 }
 
 /*
- * Out of reach, is a copy of the job, or of any member, there that we saw? A user who deletes the
- * Workload of a job that runs makes a new race, not a stopped job. It is waited for as long as a
- * lost winner.
+ * May a copy of the job, or of any member, run out of reach? A user who deletes the Workload of a
+ * job that runs makes a new race, not a stopped job. It is waited for as long as a lost winner.
  */
 static bool may_run_unseen(struct pass *p, struct clone *k)
 {
-	enum twin t = twin_left(p, k);
-
-	return p->job && (t == TWIN_STALE || twin_is_ours(t)) && !members_each(p, k, runs_not) &&
-	       !lost_given_up(p, k->c, p->kind);
+	return p->job && !members_each(p, k, runs_not) && !lost_given_up(p, k->c, p->kind);
 }
 
 /*
