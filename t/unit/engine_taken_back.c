@@ -84,6 +84,24 @@ static void cleared_before_the_job(void)
 	w_free(w);
 }
 
+/* The worker on which the job ran before, and counted as lost, is back with its copy. */
+static void cleared_beside_an_earlier_copy(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_settle(w);
+	w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	w_put(w, 1, JOB, w_find(w, 2, JOB, "ns", "j")->text);
+	w_later(w, 60 * 1000);
+	ok(!w_find(w, 1, JOB, "ns", "j") && !clone_of(w, 1, "wl-j"),
+	   "the name is cleared, and a lost worker is back: its copy goes");
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "... the winner's runs on");
+	is_str(check_state(w, wl), "Ready", "... and is not given up");
+	w_free(w);
+}
+
 /* The worker's Kueue evicts the clone, which is still Admitted until its pods have stopped. */
 static void cleared_and_evicted_there(void)
 {
@@ -449,6 +467,7 @@ int main(void)
 	a_win_under_way();
 	what_befalls_the_winner();
 	cleared_before_the_job();
+	cleared_beside_an_earlier_copy();
 	cleared_and_evicted_there();
 	cleared_and_unknown();
 	cleared_beside_an_earlier_job(true);

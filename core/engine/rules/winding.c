@@ -274,6 +274,19 @@ static struct clone *ready_clone(struct pass *p)
 	return twin_is_ours(k->twin) ? k : NULL;
 }
 
+/* The clone goes on as the winner's: its job is made nowhere, and others that are there go. */
+static void goes_on_unrecorded(struct pass *p, struct clone *k)
+{
+	enum twin job = twin_there(p, k);
+
+	if (twin_is_ours(job) && alias_is_known(k->c)) {
+		remove_losers(p, k); /* a worker out of reach came back, or a race is over */
+	}
+	if (job != TWIN_ABSENT) {
+		won_run_job(p, k);
+	}
+}
+
 /* Ready, but another client cleared status.clusterName. A job that runs is left alone. */
 void winding_without_cluster(struct pass *p)
 {
@@ -305,9 +318,7 @@ void winding_without_cluster(struct pass *p)
 	if (k && clone_is(k, F_FINISHED)) {
 		finish_remotely(p, k);
 	} else if (k && may_run_on(k) && may_have_job(p, k)) {
-		if (twin_there(p, k) != TWIN_ABSENT) {
-			won_run_job(p, k);
-		}
+		goes_on_unrecorded(p, k);
 	} else if (!unknown) {
 		verdict_retry(p, k, R_NO_CLUSTER,
 			      STR("Admission check is Ready but no admitting cluster is recorded; "
