@@ -146,6 +146,13 @@ bool checks_all_ready(const struct json *wl);
  */
 bool row_backoff(struct ks_actors *k, struct item *it, const struct json *wl);
 
+/* --- elastic jobs (queue_controller_slices.c) ------------------------------------------------- */
+bool slices_is_elastic(const struct json *o);
+/*
+ * The elastic Workload gets so many pods, when it may in place; 'it' is the job's. True: written.
+ */
+bool slices_resize(struct ks_actors *k, struct item *it, const struct json *wl, int64_t pods);
+
 /* --- jobs (queue_controller_job.c) ------------------------------------------------------------ */
 /* Name of the Workload that belongs to a Job by itself. */
 mk_str job_workload_name(struct arena *a, const struct json *job);

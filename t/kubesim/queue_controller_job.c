@@ -443,6 +443,10 @@ void queue_job_step(struct ks_actors *k, struct item *it)
 	wl = ks_get(k->store, RES_WORKLOADS, it->ns, name);
 	/* Its own one may have another name: that tells a uid, and a restored job got a new one. */
 	wl = wl != NULL ? wl : gc_owned_workload(k, obj_meta(job, "uid"));
+	if (wl != NULL && owns(job, wl) && !job_is_finished(job) &&
+	    slices_resize(k, it, wl, job_pods(job))) {
+		return;
+	}
 	if (wl != NULL) {
 		with_workload(k, it, job, wl);
 	} else if (!job_is_finished(job) && !stop(k, it, job) && !default_managed_by(k, it, job)) {

@@ -408,6 +408,8 @@ void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struc
 {
 	const struct json *evicted = obj_condition(obj, "Evicted");
 	int64_t priority = json_int(json_at(obj, "/spec/priority"), 0), created = 0;
+	bool resized = wl->pending_in == q && slices_is_elastic(obj) &&
+		       wl->signature != cq_quota_signature(k, obj);
 	size_t i;
 
 	/* one evicted by a check stands behind those that waited meanwhile */
@@ -416,7 +418,8 @@ void pending_add(struct ks_actors *k, struct cq *q, struct item *wl, const struc
 	    !time_parse(json_str(json_get(evicted, "lastTransitionTime")), &created)) {
 		time_parse(obj_meta(obj, "creationTimestamp"), &created);
 	}
-	if (wl->pending_in == q && wl->priority == priority && wl->created_ms == created) {
+	if (wl->pending_in == q && wl->priority == priority && wl->created_ms == created &&
+	    !resized) {
 		return;
 	}
 	pending_del(wl);

@@ -296,43 +296,6 @@ void story_quotas(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* --- elastic jobs ----------------------------------------------------------------------------- */
-
-static bool shrink(struct sim *s, struct plane *p, const struct json *o, mk_str name)
-{
-	struct json *sets = json_dup(&s->arena, json_at(o, "/spec/podSets"));
-
-	return json_put(&s->arena, sets, "/0/count", json_new_int(&s->arena, 1)) == ERR_OK &&
-	       patch(s, p, name, "",
-		     arena_printf(&s->arena, "{\"spec\":{\"podSets\":%.*s}}",
-				  STR_ARG(json_write(&s->arena, sets))));
-}
-
-static bool has_one(struct sim *s, struct plane *p, const struct json *o, mk_str name)
-{
-	(void)s;
-	(void)p;
-	(void)name;
-	return json_int(json_at(o, "/spec/podSets/0/count"), 0) == 1;
-}
-
-void story_elastic(struct coverage *cov, size_t size)
-{
-	struct engine_gates gates = {.elastic_slices = true};
-	struct sim *s = story_begin_with(cov, 2, 15 * MINUTE, 1, gates);
-
-	s->elastic = true;
-	story_submit(s, size, 5 * MINUTE);
-	story_expect(s, story_count_won(s, NULL) == size, "all run, with three pods each");
-	story_expect(s, each_workload(s, 0, shrink) == size, "each is to run with one");
-	run_until(s, s->now + MINUTE);
-	story_expect(s, each_workload(s, 1, has_one) + each_workload(s, 2, has_one) == size,
-		     "their clones shrink in place");
-	story_expect(s, story_all_done(s, 20 * MINUTE), "all finish");
-	story_expect(s, story_count_retries(s) == 0, "none was given up for it");
-	story_end(s);
-}
-
 /* --- a wall ----------------------------------------------------------------------------------- */
 
 /* What a user may reach on workers is cut off while jobs run: they end, and no more leave. */

@@ -497,7 +497,6 @@ static const struct {
 	{"forgotten-winner", "the winner's name is cleared, then its clone goes", story_forgotten},
 	{"preemption-gates", "clones wait at gates that are opened in turns", story_gates},
 	{"quota-automation", "the manager's quota follows the workers'", story_quotas},
-	{"elastic-jobs", "jobs shrink while they run", story_elastic},
 	{"walled", "a wall is built while jobs run", story_walled},
 	{"stuck", "a job that fits nowhere now holds the quota of one that does", story_stuck},
 	{"unplaceable", "a job is larger than any worker", story_unplaceable},

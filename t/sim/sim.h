@@ -213,6 +213,7 @@ struct user {
 	int64_t evicted_at;           /* ... its Workload, last */
 	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
 	int64_t room_ms[MAX_PLANES];  /* ... it has waited so long where there was room for it */
+	int64_t unsized_since;        /* scaling.c: its copy lags behind its size; 0: no */
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
@@ -281,7 +282,6 @@ struct sim {
 	const char *notes;         /* ... its annotations; see struct user */
 	bool scripted;             /* a scenario: nothing is drawn */
 	bool classed;              /* jobs name a priority class */
-	bool elastic;              /* jobs are */
 	bool elsewhere;            /* who submits now takes the other queue */
 	enum user_of of;           /* ... submits this */
 	bool kinds;                /* adapters of other kinds are there */

@@ -70,7 +70,6 @@ void story_forgotten(struct coverage *cov, size_t size);
 void story_slow_restart(struct coverage *cov, size_t size);
 void story_gates(struct coverage *cov, size_t size);
 void story_quotas(struct coverage *cov, size_t size);
-void story_elastic(struct coverage *cov, size_t size);
 void story_walled(struct coverage *cov, size_t size);
 
 /* --- stuck.c ---------------------------------------------------------------------------------- */

@@ -194,19 +194,15 @@ static mk_str job_body(struct sim *s, const struct user *u)
 		"v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"%s\",\"namespace\":"
 		"\"default\",\"labels\":{\"kueue.x-k8s.io/"
 		"queue-name\":\"%s\"%s},\"annotations\":{\"kubesim.x-k8s.io/"
-		"run-ms\":\"%lld\"%s%s%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
+		"run-ms\":\"%lld\"%s%s}},\"spec\":{\"parallelism\":%llu,\"completions\":%"
 		"llu,\"suspend\":true%s,\"template\":{\"spec\":{\"restartPolicy\":"
 		"\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
 		"\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}}}",
 		u->name, u->elsewhere ? "lq3" : "lq",
 		s->classed ? ",\"kueue.x-k8s.io/priority-class\":\"low\"" : "",
 		(long long)(u->run_ms ? u->run_ms : rng_range(&s->rng, 50, 9000)),
-		failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "",
-		s->elastic ? ",\"kueue.x-k8s.io/elastic-job\":\"true\"" : "",
-		u->notes ? u->notes : "",
-		s->each_pods ? s->each_pods
-		: s->elastic ? 3ull
-			     : 1 + (unsigned long long)rng_below(&s->rng, 3),
+		failing ? ",\"kubesim.x-k8s.io/exit-code\":\"1\"" : "", u->notes ? u->notes : "",
+		s->each_pods ? s->each_pods : 1 + (unsigned long long)rng_below(&s->rng, 3),
 		s->each_pods ? s->each_pods : 3ull, other);
 }
 
