@@ -265,8 +265,8 @@ void wire_leave(struct sim *s, struct msg *m)
 			timeout = p->fence_until - s->now;
 		}
 		check_send(p, m);
-		bound_send(p, m);
 	}
+	bound_send(p, m);
 	note_request(s, m);
 	if (m->plane->refuse) {
 		answer_end(s, m, TRANSPORT_NOT_SENT, ERR_UNAVAILABLE, s->now + 1);

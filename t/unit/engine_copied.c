@@ -258,6 +258,30 @@ static void process_is_new(const char *name, const char *won)
 	w_free(w);
 }
 
+/* The texts of what is Finished are not kept: nothing may be asked of them again and again. */
+static void finished(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":0,\"conditions\":[{\"type\":\"Complete\",\"status\":"
+		"\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "JobFinished", true);
+	w_later(w, 30 * SECOND);
+	ok(objects_on(w, 2) == 0, "a job has ended, and no copy is left");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:10:00Z\"}}");
+	w_restart(w);
+	w_later(w, 10 * SECOND);
+	w_take(w);
+	w_patch(w, wl, "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+	w_later(w, 60 * SECOND);
+	is_int((int)w_times(w_take(w), "get 0 Workload"), 0,
+	       "its winner's MultiKueueCluster is made anew: the Workload is not asked for");
+	w_free(w);
+}
+
 int main(void)
 {
 	leaves_config_and_goes();
@@ -272,5 +296,6 @@ int main(void)
 	others_are_made_anew();
 	process_is_new("w1", "02");
 	process_is_new("w2", "20");
+	finished();
 	return done_testing();
 }

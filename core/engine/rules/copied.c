@@ -55,8 +55,8 @@ static void note_copy(struct pass *p, const struct clone *k, const struct record
 /* Is the recorded winner in sight, at the server that the job was sent to? */
 static bool is_where_it_won(struct pass *p, const struct clone *k)
 {
-	return p->local && str_is(p->f->s[S_CLUSTER], k->c->name) && cluster_up(k->c) &&
-	       alias_is_known(k->c) &&
+	return p->local && !facts_is(p->f, F_FINISHED) && str_is(p->f->s[S_CLUSTER], k->c->name) &&
+	       cluster_up(k->c) && alias_is_known(k->c) &&
 	       (twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < p->f->since_ms ||
 		k->c->own.moved_ms < lost_sent_at(p));
 }
