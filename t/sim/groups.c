@@ -448,6 +448,17 @@ static const struct json *clone_on(const struct user *u, const struct plane *p)
 	return json_str_at(o, ORIGIN).n > 0 ? o : NULL;
 }
 
+/* A copy is made where the group won, whatever others do to the manager's status since. */
+static bool has_won(struct sim *s, const struct user *u, const struct plane *p)
+{
+	for (size_t i = 0; i < u->group->n_members; i++) {
+		if (member_pod(s, u, &u->group->member[i], p->index) != NULL) {
+			return true;
+		}
+	}
+	return plane_of_cluster(s, json_str_at(workload_of(s, u), "/status/clusterName")) == p;
+}
+
 static void play_worker(struct sim *s, struct user *u, struct plane *p, struct rng *r)
 {
 	const struct json *clone = clone_on(u, p);
@@ -455,15 +466,14 @@ static void play_worker(struct sim *s, struct user *u, struct plane *p, struct r
 	uint64_t uid = hash64(json_str_at(clone, "/metadata/uid"));
 	uint64_t bit = (uint64_t)1 << p->index;
 	bool is_new = uid != u->group->clone[p->index];
-	bool has_won =
-		plane_of_cluster(s, json_str_at(workload_of(s, u), "/status/clusterName")) == p;
+	bool won = has_won(s, u, p);
 	size_t there = 0;
 
 	for (size_t i = 0; i < u->group->n_members; i++) {
 		struct member *m = &u->group->member[i];
 
 		m->ended_on &= is_new ? ~bit : ~(uint64_t)0;
-		if (has_won && job_over(member_pod(s, u, m, u->site->home))) {
+		if (won && job_over(member_pod(s, u, m, u->site->home))) {
 			m->ended_on |= bit;
 		}
 		there += member_pod(s, u, m, p->index) != NULL || (m->ended_on & bit) != 0;
