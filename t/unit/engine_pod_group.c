@@ -355,6 +355,33 @@ static void ends_and_goes(void)
 	w_free(w);
 }
 
+/* The group ends, and all of it is removed there, while the manager does not take what is said. */
+static void ends_and_all_goes(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-1", "Succeeded");
+	pod_phase(w, 2, "p-2", "Succeeded");
+	w_settle(w);
+	w->rig = (struct rig){3, OP_MERGE, 0, POD, OUTCOME_REFUSED, ERR_UNAVAILABLE};
+	pod_phase(w, 2, "p-0", "Succeeded");
+	clone_condition(w, 2, "grp", "Finished", "Succeeded", true);
+	w_settle(w);
+	for (size_t i = 0; i < 3; i++) {
+		w_del(w, pod_on(w, 2, (const char *[]){"p-0", "p-1", "p-2"}[i]));
+	}
+	w_del(w, clone_of(w, 2, "grp"));
+	w_settle(w);
+	ok(strcmp(phase_of(w, 0, "p-0"), "Succeeded") && !is_finished(w, wl),
+	   "all of an ended group is gone, and one end is not home");
+	is_str(check_state(w, wl), "Ready", "... which is no reason to run it again");
+	w_later(w, 20 * 1000);
+	is_str(phase_of(w, 0, "p-0"), "Succeeded", "... it comes home");
+	ok(is_finished(w, wl), "... and the Workload is Finished");
+	w_free(w);
+}
+
 /*
  * Kueue on the worker stops a group, one of whose members has ended there: the others run nowhere
  * any more, and the group's quota is not held for them.
@@ -532,6 +559,7 @@ int main(void)
 	moved();
 	vanished();
 	ends_and_goes();
+	ends_and_all_goes();
 	stopped_beside_an_end();
 	made_anew_out_of_reach(false);
 	made_anew_out_of_reach(true);

@@ -343,7 +343,7 @@ bool finish_seen(struct pass *p)
 		}
 		return true;
 	}
-	return !told && !p->grouped;
+	return !told && (words || !p->grouped);
 }
 
 static void forget(struct pass *p, struct table *t)
