@@ -12,6 +12,7 @@ enum {
 	QUOTA_BACK_MS = 2 * 60 * 1000,
 	REQUESTS_A_MINUTE = 120,
 	REQUESTS_A_WORKER = 40, /* ... and at least these: each place has rests of its own (I7) */
+	FORBIDDEN_MS = 60 * 1000, /* SEEK_DENIED_MS of core/kube */
 	HEARD_MS = 10 * 1000, /* after so long a server that can be reached has shown its state */
 };
 
@@ -234,6 +235,20 @@ static bool is_taken_out(const struct sim *s, const struct plane *w)
 	       (s->selects && wanted.unlabelled[w->index]);
 }
 
+/* A kind that was forbidden there is asked for once a minute, and may count as lost before. */
+static bool was_forbidden(const struct sim *s, const struct plane *w)
+{
+	for (size_t i = 0; i < s->n_faults; i++) {
+		const struct fault *f = &s->fault[i];
+
+		if (f->plane == w->index && f->kind->hides_worker && s->now >= f->at &&
+		    s->now < f->until + FORBIDDEN_MS) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* A job may be given up only when no server that can be reached knows how it ended. */
 static void check_retry(struct proc *p, const struct user *u)
 {
@@ -244,6 +259,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	int64_t complete, failed;
 
 	if (!w || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
+	    was_forbidden(s, w) ||
 	    excuse_meddled(s)) {
 		return;
 	}

@@ -106,6 +106,28 @@ static void made_anew(bool by_standby)
 	w_free(w);
 }
 
+/* A new process has not seen the worker where the job runs when the Workload is made anew. */
+static void made_anew_unseen(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w->stay_down[2] = true;
+	w_stop(w);
+	w_del(w, wl);
+	a_workload(w, "j");
+	w_start(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 20 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 80 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   "the job's status says that it runs, and a worker was never seen: it is waited for");
+	w_later(w, 90 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... until it counts as lost");
+	w_free(w);
+}
+
 /* The same, and the MultiKueueCluster is there again: its server shows the copy. */
 static void is_back(bool has_copy)
 {
@@ -290,6 +312,7 @@ int main(void)
 	leaves_config_and_is_lost();
 	made_anew(false);
 	made_anew(true);
+	made_anew_unseen();
 	next_round();
 	another_job();
 	winner_is_cleared();

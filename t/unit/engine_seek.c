@@ -66,6 +66,22 @@ static void evicted_and_unsure(void)
 	w_free(w);
 }
 
+/* The winner's clone is gone, and whether its job ended cannot be seen. */
+static void winner_without_clone(void)
+{
+	struct world *w = w_new(2);
+
+	running_job(w);
+	w_event(w, EV_UNSERVED, 2, JOB)->ev.code = ERR_DENIED;
+	w_settle(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_restart(w);
+	w_event(w, EV_UNSERVED, 2, JOB)->ev.code = ERR_DENIED;
+	w_later(w, 20 * 1000);
+	ok(w->sought[2][JOB], "a winner that waits without its clone has the kind looked for");
+	w_free(w);
+}
+
 /* The process may end at any time, also while something is looked for. */
 static void ends_seeking(void)
 {
@@ -83,6 +99,7 @@ int main(void)
 {
 	unserved_and_unneeded();
 	evicted_and_unsure();
+	winner_without_clone();
 	ends_seeking();
 	return done_testing();
 }

@@ -44,7 +44,7 @@ struct clone {
 	size_t rank;           /* place in the config; SIZE_MAX: it does not name the cluster */
 	enum twin twin;
 	bool in_config; /* it, or another cluster of the same server, is named there */
-	bool lacks; /* the kind is missing there, and the job is to run there, or may be there */
+	bool lacks; /* the kind is not seen there, and the job is to run there, or may be there */
 };
 
 struct pass {

@@ -273,6 +273,34 @@ static bool may_run_unseen(struct pass *p, struct clone *k)
 	return p->job && !members_each(p, k, runs_not) && !lost_given_up(p, k->c, p->kind);
 }
 
+static bool was_seen_anywhere(const struct pass *p)
+{
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		if (wc->copy.of != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * The job's status says that it runs, no winner is on record, and this process has seen no copy:
+ * the Workload was made anew while the job ran, and the copy may be where nothing is seen yet.
+ */
+static bool may_run_since_before(struct pass *p, struct clone *k)
+{
+	bool waits;
+
+	if (p->grouped || !p->job || !facts_is(p->job->facts, F_ACTIVE | F_MANAGED) ||
+	    was_seen_anywhere(p)) {
+		return false;
+	}
+	waits = !watches_ready(p->e, k->c, p->kind) &&
+		table_view(k->c, p->kind) != VIEW_MISSING && !lost_given_up(p, k->c, p->kind);
+	k->lacks |= waits; /* so that the watch looks for the kind */
+	return waits;
+}
+
 /*
  * Is a copy of the job of an earlier round left on another cluster in reach, or a create of one
  * under way? Its clone there may be admitted again at any time. It is removed before another clone
@@ -288,6 +316,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		if (k == best || k->twin == TWIN_ALIAS || group_has_replicas(p)) {
 			continue;
 		}
+		any |= may_run_since_before(p, k);
 		if (!cluster_up(k->c)) {
 			any |= may_run_unseen(p, k);
 			continue;

@@ -390,6 +390,13 @@ static bool has_copy(const struct pass *p, const struct record *job)
 	return p->local && job && job->present && twin_is_ours(twin_of_job(p, job));
 }
 
+/* May a copy be there that nothing shows? Then the kind is looked for until it is known. */
+static bool may_have_copy(const struct pass *p, const struct clone *k)
+{
+	return p->local && !facts_is(p->f, F_FINISHED) &&
+	       (copied_on(p, k) || str_is(p->f->s[S_CLUSTER], k->c->name));
+}
+
 /*
  * Counts the workload as user of the watches on its job's kind. True while a clone or job of it may
  * exist.
@@ -401,7 +408,7 @@ static bool count_uses(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		const struct record *job = twin_record(p, k);
 		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
-		bool in_use = here || k->lacks || has_copy(p, job);
+		bool in_use = here || k->lacks || has_copy(p, job) || may_have_copy(p, k);
 		struct wl_cluster *wc;
 
 		if (k->twin == TWIN_ALIAS) {
