@@ -56,10 +56,9 @@ static bool has_copy(const struct user *u, const struct plane *w)
 }
 
 /* It has a winner, whose server has no copy of the job. */
-static bool is_starting(struct sim *s, const struct user *u, const struct json *wl)
+static bool is_starting(struct sim *s, const struct user *u, const struct json *wl,
+			const struct plane *w)
 {
-	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
-
 	return w && has_condition(wl, "QuotaReserved") && !has_condition(wl, "Evicted") &&
 	       !has_condition(wl, "Finished") && !json_at(wl, "/metadata/deletionTimestamp") &&
 	       !has_copy(u, w) && !job_over(user_job(u, &s->plane[u->site->home]));
@@ -68,7 +67,8 @@ static bool is_starting(struct sim *s, const struct user *u, const struct json *
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 {
 	struct judged *j = judged_of(s, u);
-	bool starting = is_starting(s, u, wl), waits = is_waiting(wl) || starting;
+	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+	bool starting = is_starting(s, u, wl, w), waits = is_waiting(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
 	uint64_t uid = hash64(json_str_at(wl, "/metadata/uid"));
 	int64_t since = judge_calm(s, u->site);
@@ -86,6 +86,9 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 		return; /* an Event that comes before the calm counts, the time does not */
 	}
 	since = since > j->waits_since ? since : j->waits_since;
+	if (starting && w->restored_at > 0 && since < w->restored_at + MINUTE) {
+		since = w->restored_at + MINUTE; /* until then nobody believes that it went back */
+	}
 	if (s->now - since > WORDS_MS &&
 	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&
 	    !has_event(s, u, wl, j->waits_since)) {
