@@ -180,6 +180,19 @@ static mk_str current_slice(mk_call *c, const mk_view *v)
 		mk_lit(mk_decimal(generation, mk_i64_at(c, v->local, "/metadata/generation", 0))));
 }
 
+/*
+ * Has the Workload quota for the job as it is now? One that was resized while it waited has the
+ * name of the generation before.
+ */
+static int is_large_enough(mk_call *c, const mk_view *v, int64_t want)
+{
+	int64_t completions = mk_i64_at(c, v->local, "/spec/completions", want);
+
+	return mk_same(mk_str_at(c, v->workload, "/metadata/name"), current_slice(c, v)) ||
+	       mk_i64_at(c, v->workload, "/spec/podSets/0/count", 0) >=
+		       (completions < want ? completions : want);
+}
+
 static void keep(mk_call *c, const mk_view *v, mk_val draft, const char *pointer)
 {
 	mk_val mine = c->host->get(c, v->local, pointer);
@@ -243,7 +256,7 @@ static int job_remote(mk_call *c, const mk_view *v, mk_val draft)
 	want = mk_i64_at(c, v->local, "/spec/parallelism", 0);
 	workload = mk_str_at(c, v->workload, "/metadata/name");
 	/* growing needs the quota of the new slice; the pass of an older slice must not take it */
-	if (have < want && !mk_same(workload, current_slice(c, v))) {
+	if (have < want && !is_large_enough(c, v, want)) {
 		c->host->say(c, mk_lit("stale slice"));
 		return MK_KEEP;
 	}

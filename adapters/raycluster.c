@@ -54,6 +54,22 @@ static mk_str current_slice(mk_call *c, const mk_view *v)
 				      mk_str_at(c, v->local, "/metadata/uid"), extra);
 }
 
+/*
+ * Has the Workload quota for the cluster as it is now, with its head? One that was resized while it
+ * waited has the name of the generation before.
+ */
+static int is_large_enough(mk_call *c, const mk_view *v, int64_t want)
+{
+	mk_val sets = c->host->get(c, v->workload, "/spec/podSets");
+	int64_t pods = 0;
+	size_t i;
+	for (i = 0; i < c->host->len(c, sets); i++) {
+		pods += mk_i64_at(c, c->host->at(c, sets, i), "/count", 0);
+	}
+	return pods > want ||
+	       mk_same(mk_str_at(c, v->workload, "/metadata/name"), current_slice(c, v));
+}
+
 /* Groups that only one side has are neither made nor removed. */
 static void follow_sizes(mk_call *c, mk_val ours, mk_val theirs)
 {
@@ -88,7 +104,7 @@ static int raycluster_remote(mk_call *c, const mk_view *v, mk_val draft)
 	}
 	/* growing needs the quota of the new slice; the pass of an older slice must not take it */
 	if (total_size(c, theirs) < total_size(c, ours) &&
-	    !mk_same(mk_str_at(c, v->workload, "/metadata/name"), current_slice(c, v))) {
+	    !is_large_enough(c, v, total_size(c, ours))) {
 		c->host->say(c, mk_lit("stale slice"));
 		return MK_KEEP;
 	}
