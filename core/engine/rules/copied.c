@@ -7,6 +7,7 @@
 #include "core/engine/act/note.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/inplace.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/twin.h"
 
@@ -159,9 +160,29 @@ mk_str copied_unnamed_words(const struct pass *p)
 		STR_ARG(time_rfc3339(a, wall + (copied_unnamed_until(p) - now))));
 }
 
+/* What was noted with a slice that this one replaced is about its copy. */
+static void take_over_note(struct pass *p)
+{
+	if (!p->e->out || !p->w->owner || !inplace_is_elastic(p)) {
+		return;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
+
+		if (p->w->unnamed.since == INT64_MAX && w->unnamed.since != INT64_MAX &&
+		    (!r || facts_is(r->facts, F_FINISHED))) {
+			p->w->unnamed = w->unnamed;
+			w->unnamed.since = INT64_MAX;
+		}
+	}
+}
+
 bool copied_waits(struct pass *p)
 {
-	int64_t until = copied_unnamed_until(p);
+	int64_t until;
+
+	take_over_note(p);
+	until = copied_unnamed_until(p);
 
 	if (!p->job || !p->e->out) {
 		return until > p->e->now;

@@ -24,6 +24,7 @@
 #include "core/engine/rules/priority.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/slices.h"
 #include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/unplaceable.h"
@@ -261,7 +262,8 @@ static bool runs_not(struct pass *p, struct clone *k)
 	if (t == TWIN_UNKNOWN) {
 		return !r->unknown && r->inflight->type != OP_CREATE;
 	}
-	return !p->job || !(t == TWIN_STALE || twin_is_ours(t)) || !twin_is_of_object(p, r);
+	return !p->job || !twin_is_of_object(p, r) ||
+	       !(t == TWIN_STALE || twin_is_ours(t) || slices_is_other(p, r));
 }
 
 /*
@@ -324,6 +326,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		if (is_out_of_sight(p, k)) {
 			continue;
 		}
+		any |= slices_is_other(p, twin_record(p, k));
 		if (t == TWIN_UNKNOWN || t == TWIN_STALE || twin_is_ours(t)) {
 			(void)remove_remote(p, k, R_LOSER);
 			any |= !remove_is_passed_over(p, k);

@@ -9,10 +9,16 @@
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/twin.h"
 
-/*
- * Does another Workload of the job replace this one? 'live': only one that is not Finished counts.
- */
-static bool is_named(const struct pass *p, bool live)
+static bool may_be_replaced(const struct facts *f)
+{
+	mk_str reason = f->s[S_FINISHED_REASON];
+
+	return facts_is(f, F_FINISHED) &&
+	       (str_is(reason, NAME_REPLACED) || str_is(reason, "OutOfSync"));
+}
+
+/* Does 'is' say so of another Workload of the job, which is there to stay and replaces one? */
+static bool any_slice(const struct pass *p, bool (*is)(const struct pass *p, const struct facts *f))
 {
 	const struct engine *e = p->e;
 
@@ -21,25 +27,38 @@ static bool is_named(const struct pass *p, bool live)
 	}
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = manager_get(e, KIND_WORKLOAD, w->ns, w->name);
-		mk_str reason = r ? r->facts->s[S_FINISHED_REASON] : STR("");
 
-		if (!r || w == p->w || facts_is(r->facts, F_TERMINATING) ||
-		    !str_eq(r->facts->s[S_SLICE_OF], p->w->key)) {
-			continue;
-		}
-		if (!facts_is(r->facts, F_FINISHED) ||
-		    (!live && (str_is(reason, NAME_REPLACED) || str_is(reason, "OutOfSync")))) {
+		if (r && w != p->w && !facts_is(r->facts, F_TERMINATING) &&
+		    r->facts->s[S_SLICE_OF].n > 0 && is(p, r->facts)) {
 			return true;
 		}
 	}
 	return false;
 }
 
+/* One that was replaced in turn counts as well. */
+static bool replaces_this(const struct pass *p, const struct facts *f)
+{
+	return str_eq(f->s[S_SLICE_OF], p->w->key) &&
+	       (!facts_is(f, F_FINISHED) || may_be_replaced(f));
+}
+
+/*
+ * The copy goes by the name of the slice that was admitted last: each that has quota since, or is
+ * about to get it, may take it over, whichever slices came between.
+ */
+static bool is_alive(const struct pass *p, const struct facts *f)
+{
+	(void)p;
+	return !facts_is(f, F_FINISHED) && (facts_is(f, F_QUOTA) || !facts_is(f, F_EVICTED));
+}
+
 /* Kueue v0.18.3 says OutOfSync where later versions say WorkloadSliceReplaced. */
 bool slices_is_replaced(const struct pass *p, mk_str reason)
 {
-	return inplace_is_elastic(p) && (str_is(reason, NAME_REPLACED) ||
-					 (str_is(reason, "OutOfSync") && is_named(p, false)));
+	return inplace_is_elastic(p) &&
+	       (str_is(reason, NAME_REPLACED) ||
+		(str_is(reason, "OutOfSync") && any_slice(p, replaces_this)));
 }
 
 bool slices_inherits(const struct pass *p, const struct facts *job)
@@ -59,8 +78,17 @@ bool slices_inherits(const struct pass *p, const struct facts *job)
 
 bool slices_is_inherited(const struct pass *p)
 {
-	return (!p->local || slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) &&
-	       is_named(p, true);
+	if (p->local && (!slices_is_replaced(p, p->f->s[S_FINISHED_REASON]) ||
+			 !facts_is(p->f, F_QUOTA) || facts_is(p->f, F_EVICTED))) {
+		return false; /* a run that was evicted is over */
+	}
+	return any_slice(p, is_alive);
+}
+
+bool slices_is_other(const struct pass *p, const struct record *job)
+{
+	return inplace_is_elastic(p) && twin_of_job(p, job) == TWIN_OTHER &&
+	       twin_is_of_object(p, job);
 }
 
 bool slices_waits(const struct pass *p)
@@ -73,6 +101,21 @@ struct record *slices_running(const struct pass *p, const struct clone *k, const
 	return store_get(k->c->tables[KIND_WORKLOAD], p->w->ns, job->facts->s[S_PREBUILT]);
 }
 
+/* The next pass of the other Workloads of the job, or only of those that may be replaced. */
+static void wake(const struct pass *p, bool replaced)
+{
+	if (!p->e->o.gates.elastic_slices || !p->w->owner) {
+		return;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
+
+		if (w != p->w && (!replaced || (r && may_be_replaced(r->facts)))) {
+			queue_add(&p->e->queue, &w->item);
+		}
+	}
+}
+
 void slices_pass_on(struct pass *p)
 {
 	bool news = false;
@@ -80,13 +123,15 @@ void slices_pass_on(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		news |= clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED);
 	}
-	if (!news || !p->w->owner) {
-		return;
+	if (news) {
+		wake(p, false);
 	}
-	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
-		if (w != p->w) {
-			queue_add(&p->e->queue, &w->item);
-		}
+}
+
+void slices_over(struct pass *p)
+{
+	if (!p->local || !may_be_replaced(p->f)) {
+		wake(p, true);
 	}
 }
 

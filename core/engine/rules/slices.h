@@ -17,8 +17,16 @@
 bool slices_is_replaced(const struct pass *p, mk_str reason);
 /* A remote job of the same owner names another slice: does it belong to this one now? */
 bool slices_inherits(const struct pass *p, const struct facts *job);
-/* Does a newer slice exist that takes over the remote objects of this one? */
+/*
+ * The local Workload was replaced while it held quota, or is gone: does a slice live that takes
+ * over its remote objects?
+ */
 bool slices_is_inherited(const struct pass *p);
+/*
+ * Is it a copy of the job for which another Workload stands, which this one does not replace? It
+ * goes with that one.
+ */
+bool slices_is_other(const struct pass *p, const struct record *job);
 /* For a Workload with a recorded cluster: is it a slice whose check is still Pending? */
 bool slices_waits(const struct pass *p);
 /* Brings that slice's clone up to date, and copies the job's status meanwhile. */
@@ -28,5 +36,7 @@ struct record *slices_running(const struct pass *p, const struct clone *k,
 			      const struct record *job);
 /* For a Workload that was replaced: its clone was evicted, and the slice that waits must know. */
 void slices_pass_on(struct pass *p);
+/* This Workload's round is over, and what it replaced has nothing to hand on any more. */
+void slices_over(struct pass *p);
 
 #endif

@@ -162,6 +162,7 @@ static void release(struct pass *p, enum rule rule)
 	p->w->pace = pace_new();
 	p->w->round = round_new();
 	members_new_round(p);
+	slices_over(p);
 	/*
 	 * A standby notes rounds too; its notes must not count in the round in which it begins to
 	 * lead.
@@ -332,6 +333,15 @@ static void made_anew(struct pass *p)
 	p->w->authority_said = 0;
 }
 
+static void finished(struct pass *p)
+{
+	if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON]) && slices_is_inherited(p)) {
+		slices_pass_on(p);
+		return;
+	}
+	clean_up(p, R_RELEASE);
+}
+
 static void with_local(struct pass *p)
 {
 	if (p->w->sure_gone) {
@@ -349,11 +359,7 @@ static void with_local(struct pass *p)
 	if (facts_is(p->f, F_TERMINATING)) {
 		release(p, R_DELETED);
 	} else if (facts_is(p->f, F_FINISHED)) {
-		if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON])) {
-			slices_pass_on(p);
-			return;
-		}
-		clean_up(p, R_RELEASE);
+		finished(p);
 	} else if (authority_is_here(p)) {
 		runs_here(p);
 	} else if (finish_seen(p)) {
@@ -380,6 +386,7 @@ static void without_local(struct pass *p)
 		}
 	}
 	remove_all(p, p->w->gc ? R_GC : R_GONE);
+	slices_over(p);
 }
 
 /* --- bookkeeping ------------------------------------------------------------------------------ */
