@@ -450,7 +450,7 @@ void queue_workload_step(struct ks_actors *k, struct item *it)
 /* --- admission of the next one ---------------------------------------------------------------- */
 
 void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const struct json *wl,
-	     struct json *admission)
+	     struct json *admission, mk_str cluster)
 {
 	struct json *body = status_body(k, wl);
 	const struct json *evicted = obj_condition(wl, "Evicted");
@@ -463,6 +463,9 @@ void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const stru
 				 arena_printf(&k->a, "Previously: %.*s", STR_ARG(old)));
 	}
 	json_put(&k->a, body, "/status/admission", admission);
+	if (cluster.n > 0) {
+		json_put(&k->a, body, "/status/clusterName", json_new_str(&k->a, cluster));
+	}
 	wl_item->admit_ms = k->now_ms + draw_delay(k);
 	if (wl_item->admit_ms <= k->now_ms && checks_all_ready(wl)) {
 		status_condition(k, body, "Admitted", true, STR("Admitted"),
@@ -488,17 +491,26 @@ static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 	bool said =
 		str_is(json_str(json_get(obj_condition(wl, "QuotaReserved"), "reason")), "Pending");
 	struct cq_quota_use use[QUOTA_MAX_USES];
+	struct item *old = wl != NULL ? slices_replaced(k, wl) : NULL;
 	struct json *admission;
 	size_t n_use, writes = k->writes;
-	mk_str why;
+	mk_str why, cluster = STR("");
+	bool fits;
 
-	if (!wl || wl_item->fails != 0 || (said && is_refused(q, wl_item->signature))) {
+	if (!wl || wl_item->fails != 0 || (said && !old && is_refused(q, wl_item->signature))) {
 		return false;
 	}
-	if (cq_quota_fits(k, q, wl, &admission, use, &n_use, &why)) {
+	cq_quota_lend(q, old, true);
+	fits = cq_quota_fits(k, q, wl, &admission, use, &n_use, &why);
+	cq_quota_lend(q, old, false);
+	if (fits) {
+		if (old != NULL) {
+			cluster = slices_end(k, old);
+			wl = ks_get(k->store, RES_WORKLOADS, wl_item->ns, wl_item->name);
+		}
 		pending_del(wl_item);
 		cq_quota_take(k, q, wl_item, use, n_use);
-		reserve(k, q, wl_item, wl, admission);
+		reserve(k, q, wl_item, wl, admission, cluster);
 		return true;
 	}
 	if (!is_refused(q, wl_item->signature) && q->n_refused < CQ_MAX_REFUSED) {

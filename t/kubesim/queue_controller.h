@@ -70,6 +70,8 @@ uint64_t cq_quota_signature(struct ks_actors *k, const struct json *wl);
 void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
 		   const struct cq_quota_use *use, size_t n);
 void cq_quota_release(struct ks_actors *k, struct item *wl);
+/* What the item holds of the queue does not count, or does again. */
+void cq_quota_lend(const struct cq *q, const struct item *wl, bool lent);
 /* Takes what status.admission of 'obj' says, when the item does not hold it yet. */
 void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj);
 
@@ -80,9 +82,12 @@ void cq_quota_adopt(struct ks_actors *k, struct item *wl, const struct json *obj
 struct json *cq_admission(struct ks_actors *k, const struct cq *q, const struct json *wl,
 			  mk_str (*flavor_of)(void *ctx, size_t set, mk_str resource), void *ctx,
 			  struct cq_quota_use *ret_use, size_t *ret_n);
-/* The status that says that 'wl' holds quota of 'q', and from when on it is admitted. */
+/*
+ * The status that says that 'wl' holds quota of 'q', and from when on it is admitted; it is to run
+ * on that cluster ("": any).
+ */
 void reserve(struct ks_actors *k, struct cq *q, struct item *wl_item, const struct json *wl,
-	     struct json *admission);
+	     struct json *admission, mk_str cluster);
 /* Says why there is no quota, once. */
 void write_unreserved(struct ks_actors *k, struct item *it, const struct json *wl, mk_str reason,
 		      mk_str why);
@@ -148,10 +153,28 @@ bool row_backoff(struct ks_actors *k, struct item *it, const struct json *wl);
 
 /* --- elastic jobs (queue_controller_slices.c) ------------------------------------------------- */
 bool slices_is_elastic(const struct json *o);
+/* Was the Workload made to replace another one? */
+bool slices_is_one(const struct json *wl);
+/* Is it Finished because another one replaces it? */
+bool slices_was_replaced(const struct json *wl);
+/* The Workload of that metadata, which has annotations, is to replace 'before'. */
+void slices_name(struct ks_actors *k, struct json *meta, const struct json *before);
+/*
+ * The newest unfinished Workload of the job, else one that tells its end, and the one that it is to
+ * replace; NULL: none.
+ */
+const struct json *slices_of(struct ks_actors *k, const struct json *job,
+			     const struct json **ret_before);
+/* It has quota for fewer pods. */
+bool slices_must_grow(const struct json *wl, int64_t pods);
 /*
  * The elastic Workload gets so many pods, when it may in place; 'it' is the job's. True: written.
  */
 bool slices_resize(struct ks_actors *k, struct item *it, const struct json *wl, int64_t pods);
+/* The Workload with quota that this one replaces; NULL: none. */
+struct item *slices_replaced(struct ks_actors *k, const struct json *wl);
+/* Ends it for the slice that gets its quota; the cluster where it runs, "" none. */
+mk_str slices_end(struct ks_actors *k, struct item *old);
 
 /* --- jobs (queue_controller_job.c) ------------------------------------------------------------ */
 /* Name of the Workload that belongs to a Job by itself. */

@@ -22,9 +22,14 @@ mk_str job_workload_name(struct arena *a, const struct json *job)
 {
 	mk_str name = obj_meta(job, "name"), uid = obj_meta(job, "uid");
 	mk_str text = arena_printf(a, "Job\nbatch\n%.*s\n%.*s", STR_ARG(name), STR_ARG(uid));
+	int64_t generation = json_int(json_at(job, "/metadata/generation"), 1);
 	mk_str prefix = arena_printf(a, "job-%.*s", STR_ARG(name));
-	mk_str hash = sha1_hex(a, text);
+	mk_str hash;
 
+	if (slices_is_elastic(job)) {
+		text = arena_printf(a, "%.*s\n%lld", STR_ARG(text), (long long)generation);
+	}
+	hash = sha1_hex(a, text);
 	prefix = str_sub(prefix, 0, NAME_MAX_LEN - NAME_HASH_LEN - 1);
 	return arena_printf(a, "%.*s-%.*s", STR_ARG(prefix), NAME_HASH_LEN, hash.p);
 }
@@ -133,8 +138,9 @@ static void set_priority(struct ks_actors *k, struct json *spec, const struct js
 	}
 }
 
+/* 'before': the Workload that it is to replace; NULL none. */
 static void create_workload(struct ks_actors *k, struct item *it, const struct json *job,
-			    mk_str name)
+			    mk_str name, const struct json *before)
 {
 	struct json *wl = json_new_obj(&k->a), *meta = json_new_obj(&k->a);
 	struct json *spec = json_new_obj(&k->a), *list;
@@ -151,6 +157,9 @@ static void create_workload(struct ks_actors *k, struct item *it, const struct j
 	if (obj_annotation(job, ANNOTATION_ELASTIC).n != 0) {
 		(void)json_put(&k->a, meta, "/annotations/kueue.x-k8s.io~1elastic-job",
 			       json_new_str(&k->a, obj_annotation(job, ANNOTATION_ELASTIC)));
+	}
+	if (before != NULL) {
+		slices_name(k, meta, before);
 	}
 	json_set_str(&k->a, meta, "name", name);
 	json_set_str(&k->a, meta, "namespace", it->ns);
@@ -358,6 +367,13 @@ static mk_str finish_message(const struct json *job)
 	return json_str(json_get(c, "message"));
 }
 
+/* Its slice has quota, and waits for checks or for its admission. */
+static bool grows(const struct json *job, const struct json *wl)
+{
+	return slices_is_one(wl) && obj_is_true(wl, "QuotaReserved") &&
+	       !obj_is_true(wl, "Admitted") && !obj_is_true(wl, "Evicted") && !job_is_finished(job);
+}
+
 /* A Job whose Workload is there and is (or may become) its own. */
 static void with_workload(struct ks_actors *k, struct item *it, const struct json *job,
 			  const struct json *wl)
@@ -365,7 +381,7 @@ static void with_workload(struct ks_actors *k, struct item *it, const struct jso
 	bool running = obj_is_true(wl, "Admitted") && !obj_is_true(wl, "Evicted");
 
 	if (!obj_controller(wl) && !obj_is_true(wl, "Finished")) {
-		if (in_sync(job, wl)) {
+		if (in_sync(job, wl) || slices_is_one(wl)) {
 			take_over(k, it, job, wl);
 		} else {
 			finish(k, wl, STR("OutOfSync"),
@@ -385,9 +401,10 @@ static void with_workload(struct ks_actors *k, struct item *it, const struct jso
 		}
 		return;
 	}
-	if (obj_is_true(wl, "Finished")) {
-		stop(k, it, job);
-	} else if (!running) {
+	if (slices_was_replaced(wl) || grows(job, wl)) {
+		return; /* it goes on as it is */
+	}
+	if (obj_is_true(wl, "Finished") || !running) {
 		stop(k, it, job);
 	} else if (job_is_suspended(job)) {
 		if (obj_annotation(job, ANNOTATION_STOPPING).n != 0) {
@@ -415,6 +432,28 @@ static bool default_managed_by(struct ks_actors *k, struct item *it, const struc
 	return api_merge(k, it, job_path(k, it), patch, "kueue");
 }
 
+/* One that may have two Workloads: the one that gives it its quota, and a slice that waits. */
+static void elastic_step(struct ks_actors *k, struct item *it, const struct json *job)
+{
+	const struct json *before, *wl = slices_of(k, job, &before);
+
+	if (wl != NULL && before != NULL && !job_is_finished(job) &&
+	    !obj_is_true(before, "QuotaReserved")) {
+		finish(k, before, STR("WorkloadSliceReplaced"),
+		       STR("The workload slice is out of sync with its parent job"));
+	} else if (wl != NULL &&
+		   (job_is_finished(job) || !slices_resize(k, it, wl, job_pods(job)))) {
+		if (!job_is_finished(job) && !before && slices_must_grow(wl, job_pods(job))) {
+			create_workload(k, it, job, job_workload_name(&k->a, job), wl);
+			return;
+		}
+		with_workload(k, it, job, before != NULL ? before : wl);
+	} else if (!wl && !job_is_finished(job) && !stop(k, it, job) &&
+		   !default_managed_by(k, it, job)) {
+		create_workload(k, it, job, job_workload_name(&k->a, job), NULL);
+	}
+}
+
 void queue_job_step(struct ks_actors *k, struct item *it)
 {
 	const struct json *job = ks_get(k->store, RES_JOBS, it->ns, it->name), *wl;
@@ -439,18 +478,18 @@ void queue_job_step(struct ks_actors *k, struct item *it)
 		with_workload(k, it, job, wl);
 		return;
 	}
+	if (slices_is_elastic(job)) {
+		elastic_step(k, it, job);
+		return;
+	}
 	name = job_workload_name(&k->a, job);
 	wl = ks_get(k->store, RES_WORKLOADS, it->ns, name);
 	/* Its own one may have another name: that tells a uid, and a restored job got a new one. */
 	wl = wl != NULL ? wl : gc_owned_workload(k, obj_meta(job, "uid"));
-	if (wl != NULL && owns(job, wl) && !job_is_finished(job) &&
-	    slices_resize(k, it, wl, job_pods(job))) {
-		return;
-	}
 	if (wl != NULL) {
 		with_workload(k, it, job, wl);
 	} else if (!job_is_finished(job) && !stop(k, it, job) && !default_managed_by(k, it, job)) {
-		create_workload(k, it, job, name);
+		create_workload(k, it, job, name, NULL);
 	}
 }
 

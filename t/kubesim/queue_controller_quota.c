@@ -482,6 +482,13 @@ void cq_quota_take(struct ks_actors *k, struct cq *q, struct item *wl,
 	}
 }
 
+void cq_quota_lend(const struct cq *q, const struct item *wl, bool lent)
+{
+	if (wl != NULL && wl->held_in == q) {
+		count_use(wl, lent ? -1 : 1);
+	}
+}
+
 void cq_quota_release(struct ks_actors *k, struct item *wl)
 {
 	if (!wl->held_in) {

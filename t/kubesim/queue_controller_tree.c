@@ -317,7 +317,7 @@ static void admit(struct ks_actors *k, struct cq_tree *t, struct item *it,
 	admission = cq_admission(k, q, wl, flavor_of, &c, use, &n_use);
 	pending_del(it);
 	cq_quota_take(k, q, it, use, n_use);
-	reserve(k, q, it, wl, admission);
+	reserve(k, q, it, wl, admission, STR(""));
 }
 
 static struct item *item_of(const struct cq_tree *t, const struct quota_work *w)

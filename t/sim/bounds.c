@@ -102,14 +102,33 @@ static bool may_be_at_former_server(struct sim *s, const struct user *u, const s
 	return false;
 }
 
+static bool holds_in_vain(const struct json *wl)
+{
+	return has_condition(wl, "Evicted") && has_condition(wl, "QuotaReserved") &&
+	       !has_condition(wl, "Finished") && !json_at(wl, "/metadata/deletionTimestamp");
+}
+
+/* The user's Workload that was evicted and has quota, perhaps beside a slice that waits. */
+static const struct json *evicted_of(struct sim *s, const struct user *u)
+{
+	const struct json *o = workload_of(s, u);
+	size_t pos = 0;
+
+	if (holds_in_vain(o)) {
+		return o;
+	}
+	while ((o = ks_each(s->plane[u->site->home].store, WORKLOADS, &pos)) != NULL &&
+	       !(holds_in_vain(o) && user_by_workload(s, o) == u)) {
+	}
+	return o;
+}
+
 void bound_quota(struct sim *s, size_t index)
 {
 	struct user *u = &s->user[index];
-	const struct json *wl = workload_of(s, u);
+	const struct json *wl = evicted_of(s, u);
 
-	if (s->now < u->evicted_at + QUOTA_BACK_MS || u->kind == USER_NO_ADAPTER ||
-	    !has_condition(wl, "Evicted") || !has_condition(wl, "QuotaReserved") ||
-	    has_condition(wl, "Finished") || json_at(wl, "/metadata/deletionTimestamp") != NULL) {
+	if (s->now < u->evicted_at + QUOTA_BACK_MS || u->kind == USER_NO_ADAPTER || !wl) {
 		return; /* it was evicted again since, or has no quota, or no job that could stop */
 	}
 	if (bound_is_busy(s, &s->plane[u->site->home]) || judge_is_refused(s, u) ||

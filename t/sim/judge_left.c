@@ -7,6 +7,7 @@
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
+#define SLICE_OF "/metadata/annotations/kueue.x-k8s.io~1workload-slice-replacement-for"
 #define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
 
 enum { LEFT_MS = 12 * MINUTE }; /* a kind that was not served is looked for after ten */
@@ -36,6 +37,18 @@ static bool is_winner_anew(const struct sim *s, const struct site *site, const s
 	return c && str_cmp(json_str_at(c, "/metadata/creationTimestamp"), won) >= 0;
 }
 
+/* Was it replaced while it had quota, by a slice that has not come to its end? */
+static bool is_inherited(struct sim *s, const struct json *wl)
+{
+	const struct user *u = user_by_workload(s, wl);
+	const struct json *newest = u != NULL ? workload_of(s, u) : NULL;
+
+	return is_replaced(wl) && has_condition(wl, "QuotaReserved") &&
+	       !has_condition(wl, "Evicted") && !has_condition(newest, "Finished") &&
+	       (has_condition(newest, "QuotaReserved") || !has_condition(newest, "Evicted")) &&
+	       json_at(newest, SLICE_OF) != NULL;
+}
+
 /* Does a Workload of the manager stand for the object on 'p'? */
 static bool has_reason(struct sim *s, const struct site *site, const struct plane *p,
 		       const struct json *o, bool is_clone)
@@ -45,7 +58,8 @@ static bool has_reason(struct sim *s, const struct site *site, const struct plan
 	const struct plane *winner = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
 
 	if (!wl || !str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(o, WORKLOAD_UID)) ||
-	    json_at(wl, "/metadata/deletionTimestamp") != NULL || has_condition(wl, "Finished")) {
+	    json_at(wl, "/metadata/deletionTimestamp") != NULL ||
+	    (has_condition(wl, "Finished") && !is_inherited(s, wl))) {
 		return false;
 	}
 	if (str_is(json_str_at(o, "/kind"), "Pod") &&

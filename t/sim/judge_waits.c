@@ -64,11 +64,21 @@ static bool is_starting(struct sim *s, const struct user *u, const struct json *
 	       !has_copy(u, w) && !job_over(user_job(u, &s->plane[u->site->home]));
 }
 
+/* A slice that has quota, and waits for more room where its job runs. */
+static bool is_growing(const struct json *wl)
+{
+	return json_str_at(wl, "/status/clusterName").n > 0 && has_condition(wl, "QuotaReserved") &&
+	       !has_condition(wl, "Evicted") && !has_condition(wl, "Finished") &&
+	       !json_at(wl, "/metadata/deletionTimestamp") &&
+	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
+}
+
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 {
 	struct judged *j = judged_of(s, u);
 	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
-	bool starting = is_starting(s, u, wl, w), waits = is_waiting(wl) || starting;
+	bool starting = is_starting(s, u, wl, w);
+	bool waits = is_waiting(wl) || is_growing(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
 	uint64_t uid = hash64(json_str_at(wl, "/metadata/uid"));
 	int64_t since = judge_calm(s, u->site);

@@ -9,17 +9,44 @@
 
 #define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
 
+bool is_replaced(const struct json *wl)
+{
+	struct json_iter it = json_iter(json_at(wl, "/status/conditions"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "reason")), "WorkloadSliceReplaced")) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An elastic job that grows has several: the newest one that is not Finished counts. */
+static bool is_newer(const struct json *o, const struct json *than)
+{
+	static const char of[] =
+		"/metadata/annotations/kueue.x-k8s.io~1workload-slice-replacement-for";
+	bool over = has_condition(o, "Finished"), than_over = has_condition(than, "Finished");
+	mk_str made = json_str_at(o, "/metadata/creationTimestamp");
+	int order = str_cmp(made, json_str_at(than, "/metadata/creationTimestamp"));
+
+	if (!than || over != than_over) {
+		return !than || than_over;
+	}
+	return order != 0 ? order > 0
+			  : str_ends(json_str_at(o, of), json_str_at(than, "/metadata/name"));
+}
+
 const struct json *workload_of(struct sim *s, const struct user *u)
 {
 	size_t pos = 0;
 	const struct ks_store *mgr = s->plane[u->site->home].store;
-	const struct json *o = ks_each(mgr, WORKLOADS, &pos);
+	const struct json *o, *best = NULL;
 
 	if (u->group != NULL) {
 		return ks_get(mgr, WORKLOADS, STR("default"), str_of(u->name));
 	}
-
-	while (o != NULL) {
+	while ((o = ks_each(mgr, WORKLOADS, &pos)) != NULL) {
 		const struct json *meta = json_get(o, "metadata"), *ref;
 
 		if (u->kind == USER_NO_ADAPTER) {
@@ -27,12 +54,11 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 		} else {
 			ref = json_elem(json_get(meta, "ownerReferences"), 0);
 		}
-		if (str_is(json_str(json_get(ref, "name")), u->name)) {
-			return o;
+		if (str_is(json_str(json_get(ref, "name")), u->name) && is_newer(o, best)) {
+			best = o;
 		}
-		o = ks_each(mgr, WORKLOADS, &pos);
 	}
-	return NULL;
+	return best;
 }
 
 static void say_object(struct sim *s, const struct plane *p, const struct json *o)

@@ -489,6 +489,8 @@ int64_t pods_of(const struct json *wl);
 bool is_hindered(const struct sim *s, const struct user *u);
 /* The user's Workload on the manager; NULL none. */
 const struct json *workload_of(struct sim *s, const struct user *u);
+/* Did it end because a newer slice of its job replaced it? */
+bool is_replaced(const struct json *wl);
 struct user *user_by_uid(struct sim *s, mk_str uid);
 /* The user whose job owns the Workload; NULL: none. */
 struct user *user_by_workload(struct sim *s, const struct json *wl);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Elastic jobs, whose users change their size at any time while they wait or run. Once all is well
- * a copy that runs, and its clone, have the size of the local job.
+ * Elastic jobs, whose users change their size at any time while they wait or run: up to the quota
+ * that they have in place, and beyond it by a slice. Once all is well a copy that runs, and its
+ * clone, have the size of the local job.
  */
 #include <stdio.h>
 
@@ -11,6 +12,7 @@
 
 enum {
 	LOOK_MS = 1000,
+	LARGEST = 3,                   /* pods; a job completes with so many */
 	SIZED_MS = MINUTE,             /* after so long copies have the size of their jobs */
 	CHANGES_MS = 2 * FAULTS_END_MS /* users change sizes until then */
 };
@@ -25,11 +27,14 @@ static bool is_elastic(const struct user *u)
 	return u->notes != NULL;
 }
 
-/* Many run on when the faults are over. */
+/* Many run on when the faults are over, and slices wait for quota on the manager as well. */
 static void scaling_draw(struct sim *s, struct fault *f, struct rng *r)
 {
 	f->at = 1000;
 	f->until = 2000; /* what follows disturbs nothing */
+	for (size_t i = 0; i < s->n_sites; i++) {
+		plane_set_quota(&s->plane[s->site[i].home], (unsigned)rng_range(r, 8, 40));
+	}
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
 
@@ -53,11 +58,11 @@ static void resize(struct sim *s, struct fault *f, const struct user *u)
 	const struct json *job = user_job(u, home);
 	int64_t had = size_of(job), pods;
 
-	if (!job || job_over(job) || had < 2 || json_at(job, "/metadata/deletionTimestamp")) {
+	if (!job || job_over(job) || json_at(job, "/metadata/deletionTimestamp")) {
 		return;
 	}
-	pods = rng_range(&f->rng, 1, had - 1);
-	say(s, "user", "shrinks %s from %lld to %lld pods: %d", u->name, (long long)had,
+	pods = rng_range(&f->rng, 1, LARGEST);
+	say(s, "user", "resizes %s from %lld to %lld pods: %d", u->name, (long long)had,
 	    (long long)pods,
 	    plane_merge(
 		    home, churn_path(s, JOB_PATH, str_of(u->name), ""),
