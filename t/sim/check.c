@@ -17,7 +17,6 @@
 enum { RIGHT_THEN_MS = 3 * SECOND };
 
 #define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
-#define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
 static const struct json *condition(const struct json *o, const char *type)
 {
@@ -34,20 +33,6 @@ static const struct json *condition(const struct json *o, const char *type)
 bool has_condition(const struct json *o, const char *type)
 {
 	return str_is(json_str(json_get(condition(o, type), "status")), "True");
-}
-
-/* A request that left before the manager was rebuilt carries the former id. */
-static bool is_ours(const struct site *site, const struct json *o)
-{
-	mk_str origin = json_str_at(o, ORIGIN), manager = json_str_at(o, MANAGER);
-	bool known = str_is(origin, site->origin);
-
-	for (size_t i = 0; i < site->n_former_origins; i++) {
-		known |= str_eq(origin, site->former_origins[i]);
-	}
-	return known && (str_is(manager, site->manager_id) ||
-			 ((site->tells_manager || excuse_outdated(site->sim, site)) &&
-			  str_is(manager, site->former_manager)));
 }
 
 /* Whose daemon wrote it; NULL: another client. */
@@ -157,7 +142,7 @@ static uint64_t verdict_of(const struct json *wl)
 static void note_verdict(struct sim *s, const struct plane *p, const struct ks_commit *c)
 {
 	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
-		struct user *u = is_ours(&s->site[i], c->after)
+		struct user *u = judge_is_ours(&s->site[i], c->after)
 					 ? user_of(s, local_of(s, &s->site[i], c), c->name)
 					 : NULL;
 
@@ -182,6 +167,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 			 const struct site *by)
 {
 	bool job = is_job_resource(c->resource);
+	const struct json *o = c->before != NULL ? c->before : c->after;
 
 	judge_commit(s, p, c, by);
 	if (str_is(c->resource, WORKLOADS)) {
@@ -194,13 +180,14 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 		note_taken(s, p, c);
 	}
 	if (!by) {
+		judge_disowned(s, c);
 		return;
 	}
 	s->writes++;
 	if (!job && !is_pod(c) && !str_is(c->resource, WORKLOADS)) {
 		fail(s, "I9 marks", "wrote %.*s %.*s on %s", STR_ARG(c->resource), STR_ARG(c->name),
 		     p->name);
-	} else if (!is_ours(by, c->before != NULL ? c->before : c->after)) {
+	} else if (!judge_is_ours(by, o) && !judge_may_seem_ours(s, by, p, o)) {
 		fail(s, "I9 marks", "%.*s of %.*s %.*s on %s, which is not ours", STR_ARG(c->verb),
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
 	}

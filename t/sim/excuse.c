@@ -120,7 +120,7 @@ bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *loc
 
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].kind->drops_check) {
-			return json_str_at(copy, ORIGIN).n == 0 ||
+			return !judge_is_marked(s, copy) ||
 			       !str_eq(json_str_at(copy, made_of),
 				       json_str_at(local, "/metadata/uid"));
 		}
@@ -137,7 +137,7 @@ static bool waits_for_nothing(const struct sim *s, const struct plane *p, const 
 	for (size_t i = 0; i < s->n_users; i++) {
 		const struct user *u = &s->user[i];
 
-		if (str_is(owner, u->name) && json_str_at(user_job(u, p), ORIGIN).n > 0) {
+		if (str_is(owner, u->name) && judge_is_marked(s, user_job(u, p))) {
 			return false;
 		}
 	}

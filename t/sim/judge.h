@@ -14,7 +14,7 @@
  *   I6 words       what waits for longer than a minute says why           judge_waits.c
  *   I7 rest        Retry rests the place                                  judge_runs.c
  *   I8 server      a job is made on the server that won                   judge_runs.c
- *   I9 marks       daemons change nothing on workers but what is theirs   check.c
+ *   I9 marks       daemons change nothing on workers but what is theirs   judge_marks.c, check.c
  * A part of sim.h.
  */
 #ifndef MK_T_SIM_JUDGE_H
@@ -26,6 +26,7 @@ enum {
 	JUDGE_LOOK_MS = 5000,
 	JUDGE_LEFT_MAX = 512,
 	JUDGE_REFUSALS = 64,
+	JUDGE_DISOWNED = 32,
 };
 
 /* A daemon's process that led; what it knows beyond the servers' objects is its own. */
@@ -68,6 +69,12 @@ struct refusal {
 	unsigned n;
 };
 
+/* A remote object that belongs to no manager since another client wrote; the last ones. */
+struct disowned {
+	char uid[40];
+	int64_t at;
+};
+
 struct judge {
 	struct judged *of; /* by user */
 	int64_t look_at;
@@ -76,6 +83,8 @@ struct judge {
 	size_t n_left;
 	struct refusal refused[JUDGE_REFUSALS];
 	size_t n_refused;
+	struct disowned disowned[JUDGE_DISOWNED];
+	size_t n_disowned; /* ever */
 };
 
 /* --- judge.c ---------------------------------------------------------------------------------- */
@@ -101,7 +110,7 @@ int64_t judge_calm_with(const struct sim *s, const struct site *site, const stru
 /* --- judge_runs.c ----------------------------------------------------------------------------- */
 bool judge_is_copy(mk_str resource);
 /* Does the copy run: is it neither ended nor stopped? */
-bool judge_runs(const struct json *copy);
+bool judge_runs(const struct sim *s, const struct json *copy);
 void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c);
 void judge_doubled(struct sim *s, struct user *u);
 void judge_made(struct sim *s, const struct site *by, const struct plane *p,
@@ -126,6 +135,18 @@ bool judge_is_taken(const struct sim *s, const struct user *u, const struct judg
 void judge_home(struct sim *s, const struct user *u);
 /* Did the job end on its winner, and is that not known at home? */
 bool judge_owes(struct sim *s, const struct user *u);
+
+/* --- judge_marks.c ---------------------------------------------------------------------------- */
+/* Is it any manager's of the seed, or of what that was before it was rebuilt? */
+bool judge_is_marked(const struct sim *s, const struct json *o);
+/* Does it carry the origin of the manager, or a former one: does a watch show it? */
+bool judge_has_origin(const struct site *site, const struct json *o);
+bool judge_is_ours(const struct site *site, const struct json *o);
+/* After a commit of another client: it may have changed whose the object is. */
+void judge_disowned(struct sim *s, const struct ks_commit *c);
+/* Was the object the manager's a moment ago, or when its daemons could see it last? */
+bool judge_may_seem_ours(const struct sim *s, const struct site *site, const struct plane *p,
+			 const struct json *o);
 
 /* --- judge_left.c ----------------------------------------------------------------------------- */
 void judge_left(struct sim *s);

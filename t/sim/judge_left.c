@@ -12,6 +12,10 @@
 
 enum { LEFT_MS = 12 * MINUTE }; /* a kind that was not served is looked for after ten */
 
+/*
+ * Its marks are the manager's id and the origin: who takes the origin away takes the object out of
+ * what a watch shows. Only one whose Workload stands is found then, by its name.
+ */
 static struct site *site_of(struct sim *s, const struct json *o)
 {
 	for (size_t i = 0; i < s->n_sites; i++) {

@@ -27,9 +27,9 @@ static bool is_pod(const struct json *o)
 	return str_is(json_str_at(o, "/kind"), "Pod");
 }
 
-bool judge_runs(const struct json *o)
+bool judge_runs(const struct sim *s, const struct json *o)
 {
-	if (json_str_at(o, ORIGIN).n == 0) {
+	if (!judge_is_marked(s, o)) {
 		return false;
 	}
 	return !job_over(o) && (is_pod(o) ? json_len(json_at(o, "/spec/schedulingGates")) == 0
@@ -58,7 +58,7 @@ static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str nam
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		const struct json *o = ks_get(s->plane[i].store, resource, ns, name);
 
-		if (o != NULL && judge_runs(o) && is_same(s, o, uid)) {
+		if (o != NULL && judge_runs(s, o) && is_same(s, o, uid)) {
 			running++;
 			*ret_excused |= s->is_wide && excuse(s, &s->plane[i]);
 		}
@@ -101,7 +101,7 @@ static bool group_runs(const struct sim *s, const struct user *u, const struct p
 	for (size_t i = 0; u->group != NULL && i < u->group->n_members; i++) {
 		const struct json *o = member_pod(s, u, &u->group->member[i], p->index);
 
-		if (o != NULL && judge_runs(o)) {
+		if (o != NULL && judge_runs(s, o)) {
 			return true;
 		}
 	}
@@ -129,7 +129,7 @@ void judge_run(struct sim *s, const struct plane *p, const struct ks_commit *c)
 	mk_str uid = arena_dup(&s->arena, json_str_at(o, ORIGIN_UID));
 	const char *resource = arena_printf(&s->arena, "%.*s", STR_ARG(c->resource)).p;
 	struct user *u = user_by_uid(s, uid);
-	bool runs = c->after && judge_runs(c->after), excused;
+	bool runs = c->after && judge_runs(s, c->after), excused;
 
 	if (u != NULL) {
 		note_run(s, judged_of(s, u), p, runs || group_runs(s, u, p));

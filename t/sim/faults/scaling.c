@@ -77,7 +77,7 @@ static const struct json *running_copy(struct sim *s, const struct user *u, cons
 	const struct json *copy = w ? user_job(u, w) : NULL;
 
 	*ret_on = w;
-	return copy && judge_runs(copy) && user_local(s, u, copy) &&
+	return copy && judge_runs(s, copy) && user_local(s, u, copy) &&
 			       has_condition(wl, "Admitted") && !has_condition(wl, "Evicted") &&
 			       !has_condition(wl, "Finished")
 		       ? copy
