@@ -313,7 +313,21 @@ void message_explain(struct pass *p)
 	} /* else the text is not parsed yet, and need not be for this */
 }
 
-void message_won(struct pass *p, const struct clone *k)
+/* What the winner waits for, if there is anything. */
+static mk_str late_words(struct pass *p, struct clone *k)
+{
+	struct why_cluster w;
+	mk_str refused;
+
+	if (k->twin == TWIN_FORMER) {
+		why_cluster(p, k, &w);
+		return w.words;
+	}
+	refused = refusal_on(p, k, true);
+	return refused.n > 0 ? refused : unfit_words(p, twin_record(p, k));
+}
+
+void message_won(struct pass *p, struct clone *k)
 {
 	struct arena *a = p->e->out->arena;
 	mk_str late, sum;
@@ -321,8 +335,7 @@ void message_won(struct pass *p, const struct clone *k)
 	if (p->state != CHECK_READY || p->over) {
 		return;
 	}
-	late = refusal_on(p, k, true);
-	late = late.n > 0 ? late : unfit_words(p, twin_record(p, k));
+	late = late_words(p, k);
 	if (late.n > 0) {
 		sum = arena_printf(a, "%.*s; %.*s", STR_ARG(verdict_admitted_on(a, k)),
 				   STR_ARG(late));

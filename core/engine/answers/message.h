@@ -38,6 +38,6 @@ mk_str message_unplaceable(struct pass *p);
  * The check is Ready: its message adds to the winner what keeps the job, or a change of it, away
  * from there, for as long as it does.
  */
-void message_won(struct pass *p, const struct clone *k);
+void message_won(struct pass *p, struct clone *k);
 
 #endif

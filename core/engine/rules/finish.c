@@ -159,19 +159,28 @@ static bool lacks_object(const struct pass *p)
 	return !p->job && (view == VIEW_KNOWN || view == VIEW_MISSING);
 }
 
+/* Did the clone that is gone stand for this Workload, and was it ours to the end? */
+static bool was_its_clone(const struct pass *p, const struct facts *f)
+{
+	mk_str manager = f->s[S_MANAGER_ID];
+
+	return p->local && str_eq(f->s[S_LOCAL_UID], str_of(p->local->uid)) &&
+	       (manager.n == 0 || str_eq(manager, str_of(p->e->manager_id)));
+}
+
 /* How the clone of this Workload ended, there or gone; NULL: it did not, as far as we saw. */
 static const struct facts *words_of(const struct pass *p, const struct clone *k)
 {
 	const struct ending *x = k->r ? k->r->ending : NULL;
+	bool is_anothers = k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER;
 
-	if (clone_is(k, F_FINISHED)) {
+	if (clone_is(k, F_FINISHED) && !is_anothers) {
 		return k->r->facts;
 	}
 	if (facts_is(p->f, F_FINISHED)) {
 		return p->f;
 	}
-	return x && k->r && !k->r->present && p->local && tells_the_end(x->facts) &&
-			       str_eq(x->facts->s[S_LOCAL_UID], str_of(p->local->uid))
+	return x && k->r && !k->r->present && tells_the_end(x->facts) && was_its_clone(p, x->facts)
 		       ? x->facts
 		       : NULL;
 }

@@ -196,7 +196,7 @@ void former_adopt(struct pass *p)
 				: k->twin != TWIN_OURS || !clone_is(k, F_RELABEL);
 
 		if (marked) {
-			if (k->twin == TWIN_OURS && !p->grouped) {
+			if (twin_is_ours(k->twin) && !p->grouped) {
 				/* Another client may have removed the marks of the job. */
 				(void)job_is_marked(p, k);
 			}

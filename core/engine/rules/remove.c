@@ -32,6 +32,15 @@ static bool may_remove(struct pass *p, const struct record *r, enum twin t)
 	return p->w->gc && p->e->o.collect_unmarked;
 }
 
+/*
+ * The version that a delete names; 0: whichever there is. No watch shows the manager what becomes
+ * of an object without its origin, so only what was read may go.
+ */
+static uint64_t version_of(const struct record *r, bool as_seen)
+{
+	return as_seen || !facts_is(r->facts, F_ORIGIN) ? r->rv : 0;
+}
+
 /* 'as_seen': only the state that the record has, which decided. */
 static void send_delete(struct pass *p, struct record *r, enum rule rule, bool as_seen)
 {
@@ -43,7 +52,7 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule, bool a
 	if (!gc_may(p, r) || !pass_ready(p, r)) {
 		return;
 	}
-	op.rv = as_seen ? r->rv : 0;
+	op.rv = version_of(r, as_seen);
 	ops_send(p->e, r, &op, rule);
 	if (r->inflight) {
 		ending_let_go(r);
@@ -88,7 +97,10 @@ static void strip(struct pass *p, struct clone *k)
 
 void remove_copy(struct pass *p, struct record *r, enum rule rule)
 {
-	struct op op = {.type = OP_DELETE, .prio = PRIO_STOP, .uid = str_of(r->uid)};
+	struct op op = {.type = OP_DELETE,
+			.prio = PRIO_STOP,
+			.uid = str_of(r->uid),
+			.rv = version_of(r, false)};
 
 	if (!facts_is(r->facts, F_TERMINATING) && pass_ready(p, r)) {
 		ops_send(p->e, r, &op, rule);

@@ -552,6 +552,7 @@ void won_pass(struct pass *p)
 		winner(p, k);
 	} else if (k->twin == TWIN_FORMER) {
 		former_tell(p, k);
+		message_won(p, k);
 	} else if (k->twin != TWIN_UNKNOWN) {
 		if (k->twin != TWIN_ABSENT ||
 		    twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {

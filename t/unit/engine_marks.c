@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clients take our marks from objects on workers, or change them. */
+#include "t/lib/engine_world.h"
+
+#define ID(value) "{\"metadata\":{\"annotations\":{\"multikueued.io/manager-id\":" value "}}}"
+
+static const char *origin_of(struct world *w, const struct object *o)
+{
+	return w_str(w, o, "/metadata/labels/kueue.x-k8s.io~1multikueue-origin");
+}
+
+/* A client takes the origin from it, so that it is gone as far as a watch tells. */
+static void unlabel(struct world *w, struct object *o)
+{
+	o->hidden = true;
+	w_patch(w, o, "{\"metadata\":{\"labels\":{\"kueue.x-k8s.io/multikueue-origin\":null}}}");
+	o->hidden = false;
+	w_tell(w, o, EV_GONE, VIA_WATCH);
+	o->hidden = true;
+}
+
+static void gets_its_origin_back(bool clone_has_id)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 2, JOB, "ns", "j");
+
+	if (!clone_has_id) {
+		w_patch(w, clone_of(w, 2, "wl-j"), ID("null"));
+	}
+	unlabel(w, job);
+	w_later(w, 5000);
+	is_str(origin_of(w, job), "multikueue", "a copy without its origin gets it back");
+	is_str(check_state(w, wl), "Ready", "and runs on");
+	is_int(w_times(w->log, "delete 2 "), 0, "it is not deleted");
+	w_free(w);
+}
+
+/* Out of what the watch shows, it became another manager's: a delete names what was seen. */
+static void anothers_out_of_sight(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 2, JOB, "ns", "j");
+
+	w->rig = (struct rig){.times = 100,
+			      .type = OP_MERGE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_INVALID};
+	unlabel(w, job);
+	w_later(w, 5000);
+	ok(w_times(w_take(w), "get 2 Job") > 0, "a copy that the watch does not show is read");
+	w_patch(w, job, ID("\"another\""));
+	w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	w_del(w, wl);
+	w_later(w, 60000);
+	ok(w_times(w_take(w), "delete 2 Job") > 0 && w_find(w, 2, JOB, "ns", "j"),
+	   "it is not deleted when it is another manager's now");
+	w_free(w);
+}
+
+/* The winner's clone becomes another manager's: nothing is done, and the check says why. */
+static void winner_is_anothers(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_later(w, 60000);
+	is_str(check_message(w, wl),
+	       "The workload was admitted on \"w2\"; has a clone that an earlier manager made: "
+	       "multiKueue.formerManagers",
+	       "the winner's clone is another manager's: the check's message says so");
+	is_int(w_times(w->log, "delete 2 "), 0, "and nothing is deleted");
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"manager-id\""));
+	w_later(w, 60000);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "until it is this one's again");
+	w_free(w);
+}
+
+/* ... and ends there: that is no word about this manager's Workload, there or gone. */
+static void anothers_end(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5000);
+	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"),
+	   "the end of another manager's clone is not this Workload's");
+	w_free(w);
+}
+
+int main(void)
+{
+	gets_its_origin_back(true);
+	gets_its_origin_back(false);
+	anothers_out_of_sight();
+	winner_is_anothers();
+	anothers_end();
+	return done_testing();
+}
