@@ -146,7 +146,8 @@ static bool waits_for_nothing(const struct sim *s, const struct plane *p, const 
 
 /*
  * Its job was deleted with --cascade=orphan, and has no copy; or another client has deleted the
- * clone of the copy, which comes to no end then: Kueue there stops it for good.
+ * clone of the copy, which comes to no end then: Kueue there stops it for good. A clone that
+ * another client made another manager's tells no end either: there is none to wait for.
  */
 bool excuse_orphaned(struct sim *s, const struct plane *p, const struct json *local,
 		     const struct ks_commit *c)
@@ -159,7 +160,8 @@ bool excuse_orphaned(struct sim *s, const struct plane *p, const struct json *lo
 		return waits_for_nothing(s, p, local, c);
 	}
 	return !user_local(s, u, c->before) &&
-	       !ks_get(p->store, WORKLOADS, c->ns, json_str_at(local, "/metadata/name"));
+	       !judge_is_marked(
+		       s, ks_get(p->store, WORKLOADS, c->ns, json_str_at(local, "/metadata/name")));
 }
 
 /* The manager runs it, under another controller's hand: it is not ours to reject. */

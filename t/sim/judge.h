@@ -26,7 +26,7 @@ enum {
 	JUDGE_LOOK_MS = 5000,
 	JUDGE_LEFT_MAX = 512,
 	JUDGE_REFUSALS = 64,
-	JUDGE_DISOWNED = 32,
+	JUDGE_DISOWNED = 256,
 };
 
 /* A daemon's process that led; what it knows beyond the servers' objects is its own. */
@@ -142,6 +142,11 @@ bool judge_is_marked(const struct sim *s, const struct json *o);
 /* Does it carry the origin of the manager, or a former one: does a watch show it? */
 bool judge_has_origin(const struct site *site, const struct json *o);
 bool judge_is_ours(const struct site *site, const struct json *o);
+/*
+ * Did another client make it no manager's? Then it is no run of the job, even if a client takes
+ * that back: another one may have begun meanwhile.
+ */
+bool judge_was_disowned(const struct sim *s, const struct json *o);
 /* After a commit of another client: it may have changed whose the object is. */
 void judge_disowned(struct sim *s, const struct ks_commit *c);
 /* Was the object the manager's a moment ago, or when its daemons could see it last? */

@@ -72,20 +72,30 @@ void judge_disowned(struct sim *s, const struct ks_commit *c)
 	}
 }
 
+static const struct disowned *find(const struct sim *s, const struct json *o)
+{
+	const struct judge *j = s->judge;
+	mk_str uid = json_str_at(o, "/metadata/uid");
+
+	for (size_t i = j->n_disowned; i > 0 && i + JUDGE_DISOWNED > j->n_disowned; i--) {
+		if (str_is(uid, j->disowned[(i - 1) % JUDGE_DISOWNED].uid)) {
+			return &j->disowned[(i - 1) % JUDGE_DISOWNED];
+		}
+	}
+	return NULL;
+}
+
+bool judge_was_disowned(const struct sim *s, const struct json *o)
+{
+	return find(s, o) != NULL;
+}
+
 bool judge_may_seem_ours(const struct sim *s, const struct site *site, const struct plane *p,
 			 const struct json *o)
 {
-	const struct judge *j = s->judge;
-	int64_t calm = judge_calm_with(s, site, p);
+	const struct disowned *d = find(s, o);
+	int64_t since = judge_calm_with(s, site, p);
 
-	for (size_t i = 0; i < j->n_disowned && i < JUDGE_DISOWNED; i++) {
-		const struct disowned *d = &j->disowned[i];
-		int64_t since = d->at > calm ? d->at : calm;
-
-		if (str_is(json_str_at(o, "/metadata/uid"), d->uid) &&
-		    (since == INT64_MAX || s->now - since < KNOWN_MS)) {
-			return true;
-		}
-	}
-	return false;
+	since = d && d->at > since ? d->at : since;
+	return d && (since == INT64_MAX || s->now - since < KNOWN_MS);
 }

@@ -29,7 +29,7 @@ static bool is_pod(const struct json *o)
 
 bool judge_runs(const struct sim *s, const struct json *o)
 {
-	if (!judge_is_marked(s, o)) {
+	if (!judge_is_marked(s, o) || judge_was_disowned(s, o)) {
 		return false;
 	}
 	return !job_over(o) && (is_pod(o) ? json_len(json_at(o, "/spec/schedulingGates")) == 0

@@ -46,16 +46,16 @@ static bool says_nothing(const struct json *wl)
 	return message_of(wl).n == 0 || str_ends(message_of(wl), STR("\""));
 }
 
-/* Is its copy there? The copy of another manager's job of that name is not. */
+/* Does a watch show its copy there? That of another manager's job of that name is none. */
 static bool has_copy(const struct user *u, const struct plane *w)
 {
 	const struct json *o = user_job(u, w);
 	mk_str uid = json_str_at(o, "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
 
-	return o != NULL && (uid.n == 0 || str_is(uid, u->uid));
+	return o != NULL && (uid.n == 0 || (str_is(uid, u->uid) && judge_has_origin(u->site, o)));
 }
 
-/* It has a winner, whose server has no copy of the job. */
+/* It has a winner, whose server shows no copy of the job. */
 static bool is_starting(struct sim *s, const struct user *u, const struct json *wl,
 			const struct plane *w)
 {
@@ -102,6 +102,9 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	if (s->now - since > WORDS_MS &&
 	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&
 	    !has_event(s, u, wl, j->waits_since)) {
+		if (s->story) {
+			rest_say(s, u, wl);
+		}
 		fail(s, "I6 words", "%s waits for %lld s%s, and its check says \"%.*s\"", u->name,
 		     (long long)(s->now - since) / SECOND,
 		     starting ? " for its job on the winner" : "", STR_ARG(message_of(wl)));

@@ -9,6 +9,10 @@
 #include "t/sim/churn.h"
 #include "t/sim/sim.h"
 
+#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
+#define LABEL(key, value) "{\"metadata\":{\"labels\":{\"" key "\":" value "}}}"
+#define NOTE(key, value) "{\"metadata\":{\"annotations\":{\"" key "\":" value "}}}"
+
 enum side { HOME, WORKER };
 enum how {
 	MERGE,     /* a merge patch; %s is a worker's name */
@@ -56,18 +60,30 @@ static const struct field {
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"spec\":{\"active\":false}}"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"ownerReferences\":null}}"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"finalizers\":null}}"},
-	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE,
-	 "{\"metadata\":{\"annotations\":{\"" NAME_SPEC_HASH "\":\"0\"}}}"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, NOTE(NAME_SPEC_HASH, "\"0\"")},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "", DELETE, "Background"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "", RELEASE, "Background"},
-	{WORKER, JOBS, JOB_PATH, "", MERGE,
-	 "{\"metadata\":{\"labels\":{\"" NAME_PREBUILT "\":\"another\"}}}"},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, LABEL(NAME_PREBUILT, "\"another\"")},
 	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"parallelism\":1}}"},
 	{WORKER, JOBS, JOB_PATH, "", DELETE, "Foreground"},
 	{WORKER, JOBS, JOB_PATH, "", RELEASE, "Background"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, NOTE(NAME_MANAGER_ID, "null")},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, NOTE(NAME_MANAGER_ID, "\"another\"")},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, NOTE(NAME_MANAGER_ID, "null")},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, NOTE(NAME_MANAGER_ID, "\"another\"")},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, LABEL(NAME_ORIGIN, "null")},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, LABEL(NAME_ORIGIN, "\"another\"")},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, LABEL(NAME_ORIGIN, "null")},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, LABEL(NAME_ORIGIN, "\"another\"")},
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
+
+/* A manager made it, whatever became of its marks. */
+static bool is_remote(const struct json *o)
+{
+	return json_str_at(o, WORKLOAD_UID).n > 0 && !json_at(o, "/metadata/deletionTimestamp");
+}
 
 static const struct json *pick(struct rng *r, const struct ks_store *store, const struct field *x)
 {
@@ -75,7 +91,7 @@ static const struct json *pick(struct rng *r, const struct ks_store *store, cons
 	const struct json *o, *best = NULL;
 
 	while ((o = ks_each(store, x->resource, &pos)) != NULL) {
-		if ((x->side == HOME || churn_is_remote(o)) && rng_below(r, ++n) == 0) {
+		if ((x->side == HOME || is_remote(o)) && rng_below(r, ++n) == 0) {
 			best = o;
 		}
 	}
