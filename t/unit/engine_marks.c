@@ -96,6 +96,21 @@ static void anothers_end(void)
 	w_free(w);
 }
 
+/* ... and the Workload is made anew: the copy of the one before goes, the clone is left. */
+static void made_anew_beside_anothers(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_del(w, wl);
+	a_workload(w, "j");
+	w_later(w, 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "the copy of an earlier Workload goes");
+	ok(clone_of(w, 2, "wl-j") != NULL, "another manager's clone beside it does not");
+	w_free(w);
+}
+
 int main(void)
 {
 	gets_its_origin_back(true);
@@ -103,5 +118,6 @@ int main(void)
 	anothers_out_of_sight();
 	winner_is_anothers();
 	anothers_end();
+	made_anew_beside_anothers();
 	return done_testing();
 }

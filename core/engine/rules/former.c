@@ -8,6 +8,7 @@
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/remove.h"
 #include "core/engine/rules/twin.h"
 
 enum {
@@ -99,6 +100,14 @@ static bool is_looked_at(struct pass *p)
 	return true;
 }
 
+/* The clone is another manager's, and the copy beside it ours, of a Workload before this one. */
+static void remove_stale(struct pass *p, struct clone *k)
+{
+	if (watches_ready(p->e, k->c, p->kind) && twin_recorded(p, k) == TWIN_STALE) {
+		(void)remove_remote(p, k, R_STALE);
+	}
+}
+
 bool former_holds(struct pass *p)
 {
 	struct clone *former = NULL;
@@ -111,6 +120,7 @@ bool former_holds(struct pass *p)
 	}
 	if (former) {
 		former_tell(p, former);
+		remove_stale(p, former);
 		return true;
 	}
 	return is_under_other_name(p) || !is_looked_at(p);
