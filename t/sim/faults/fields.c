@@ -75,6 +75,10 @@ static const struct field {
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "", MERGE, LABEL(NAME_ORIGIN, "\"another\"")},
 	{WORKER, JOBS, JOB_PATH, "", MERGE, LABEL(NAME_ORIGIN, "null")},
 	{WORKER, JOBS, JOB_PATH, "", MERGE, LABEL(NAME_ORIGIN, "\"another\"")},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=True"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=False"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=True"},
+	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=False"},
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
