@@ -79,6 +79,10 @@ static const struct field {
 	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=False"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=True"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Finished=False"},
+	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":true}}"},
+	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":false}}"},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":true}}"},
+	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":false}}"},
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
