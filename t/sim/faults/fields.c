@@ -83,6 +83,8 @@ static const struct field {
 	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":false}}"},
 	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":true}}"},
 	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":false}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", MERGE,
+	 "{\"status\":{\"nominatedClusterNames\":[\"nowhere\",\"%s\"]}}"},
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
