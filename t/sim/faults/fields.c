@@ -18,6 +18,7 @@ enum how {
 	MERGE,     /* a merge patch; %s is a worker's name */
 	CONDITION, /* "Type=True" */
 	CHECK,     /* the state of the first check */
+	OWNER,     /* the owner gets another uid */
 	DELETE,    /* by that propagation policy */
 	RELEASE,   /* without finalizers, at once */
 };
@@ -85,6 +86,8 @@ static const struct field {
 	{WORKER, JOBS, JOB_PATH, "", MERGE, "{\"spec\":{\"suspend\":false}}"},
 	{HOME, WORKLOADS, WORKLOAD_PATH, "/status", MERGE,
 	 "{\"status\":{\"nominatedClusterNames\":[\"nowhere\",\"%s\"]}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", MERGE, "{\"metadata\":{\"ownerReferences\":null}}"},
+	{HOME, WORKLOADS, WORKLOAD_PATH, "", OWNER, "another uid"},
 };
 
 enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
@@ -145,6 +148,18 @@ static mk_str with_state(struct sim *s, const struct json *o, const char *state)
 			    STR_ARG(json_write(a, checks)));
 }
 
+static mk_str with_owner(struct sim *s, const struct json *o)
+{
+	struct arena *a = &s->arena;
+	struct json *owners = json_dup(a, json_at(o, "/metadata/ownerReferences"));
+
+	if (json_put(a, owners, "/0/uid", json_new_str(a, STR("another"))) != ERR_OK) {
+		return STR("{}");
+	}
+	return arena_printf(a, "{\"metadata\":{\"ownerReferences\":%.*s}}",
+			    STR_ARG(json_write(a, owners)));
+}
+
 static int change(struct sim *s, struct fault *f, struct plane *p, const struct field *x,
 		  const struct json *o)
 {
@@ -160,6 +175,8 @@ static int change(struct sim *s, struct fault *f, struct plane *p, const struct 
 		return plane_merge(p, path, with_condition(s, o, x->value));
 	case CHECK:
 		return plane_merge(p, path, with_state(s, o, x->value));
+	case OWNER:
+		return plane_merge(p, path, with_owner(s, o));
 	case MERGE:
 		return plane_merge(p, path,
 				   !at ? str_of(x->value)
