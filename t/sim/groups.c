@@ -154,9 +154,11 @@ static size_t count_good(const struct sim *s, const struct user *u)
 	size_t n = 0;
 
 	for (size_t i = 0; i < u->group->n_members; i++) {
-		const struct json *o = member_pod(s, u, &u->group->member[i], u->site->home);
+		const struct member *m = &u->group->member[i];
+		const struct json *o = member_pod(s, u, m, u->site->home);
+		bool failed = has_phase(o, "Failed") || (m->fails && m->is_forgotten);
 
-		n += o != NULL && (u->kind == USER_FAILING || !has_phase(o, "Failed"));
+		n += o != NULL && (u->kind == USER_FAILING || !failed);
 	}
 	return n;
 }
@@ -262,7 +264,12 @@ void groups_delete(struct sim *s, struct user *u)
 void groups_restored(struct user *u)
 {
 	for (size_t i = 0; i < u->group->n_members; i++) {
-		u->group->member[i].judged = (struct judged){0};
+		struct member *m = &u->group->member[i];
+
+		for (size_t k = 0; k < MAX_PLANES; k++) {
+			m->is_forgotten |= m->judged.ended_at[k] > 0;
+		}
+		m->judged = (struct judged){0};
 	}
 }
 

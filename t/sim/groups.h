@@ -18,7 +18,8 @@ struct member {
 	char uid[40], name[40];
 	int64_t run_ms;
 	bool fails, is_pruned; /* its copy ends so; ... is removed right after its end */
-	uint64_t ended_on;     /* bit per plane: Kueue there knows that it has ended */
+	bool is_forgotten; /* it had ended before the manager went back, perhaps to before that */
+	uint64_t ended_on; /* bit per plane: Kueue there knows that it has ended */
 	struct judged judged;
 };
 
