@@ -252,7 +252,7 @@ static void removed_after_its_end(const char *reason, const char *end, const cha
 
 /*
  * The winner's clone and job were deleted while no process ran. The clone's absence is confirmed
- * before the jobs there are listed, and no clone says that a Workload needs that list.
+ * before the jobs there are listed.
  */
 static void gone_before_the_list(void)
 {
