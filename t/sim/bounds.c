@@ -11,7 +11,7 @@
 enum {
 	QUOTA_BACK_MS = 2 * 60 * 1000,
 	REQUESTS_A_MINUTE = 120,
-	REQUESTS_A_WORKER = 40, /* ... and at least these: each place has rests of its own (I7) */
+	REQUESTS_A_WORKER = 40,   /* ... and at least these: each place has rests of its own (I7) */
 	FORBIDDEN_MS = 60 * 1000, /* SEEK_DENIED_MS of core/kube */
 	HEARD_MS = 10 * 1000, /* after so long a server that can be reached has shown its state */
 };
@@ -278,8 +278,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	int64_t complete, failed;
 
 	if (!w || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
-	    was_forbidden(s, w) ||
-	    excuse_meddled(s)) {
+	    was_forbidden(s, w) || excuse_meddled(s)) {
 		return;
 	}
 	job = user_job(u, w);

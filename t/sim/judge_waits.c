@@ -97,7 +97,7 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	}
 	since = since > j->waits_since ? since : j->waits_since;
 	if (starting && w->restored_at > 0 && since < w->restored_at + MINUTE) {
-		since = w->restored_at + MINUTE; /* until then nobody believes that it went back */
+		since = w->restored_at + MINUTE; /* until then a process does not believe it */
 	}
 	if (s->now - since > WORDS_MS &&
 	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&

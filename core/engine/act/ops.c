@@ -12,15 +12,15 @@
 #include "core/engine/store/touch.h"
 
 enum {
-	SETTLE_WRITE_MS = 2000,           /* the watch shows a write within this time, else we get */
+	SETTLE_WRITE_MS = 2000, /* the watch shows a write within this time, else we get */
 	SETTLE_DELETE_MS = OPS_REMADE_MS, /* for finalizers and garbage collectors */
 	SETTLE_CONFLICT_MS = 500,
-	DELETED_AGAIN_MS = 60000,         /* two deletes of an object within this time: see gone_already */
+	DELETED_AGAIN_MS = 60000, /* two deletes of an object within this time: see gone_already */
 	FENCED_MS = 1000,
 	MARK_AGAIN_MS = 5000,
 	REST_MAX_MS = 30 * 1000,
 	BACK_OFF_MAX_MS = 5 * 60 * 1000,
-	DUTY_MAX_MS = 60 * 1000,          /* the same of what may not be late */
+	DUTY_MAX_MS = 60 * 1000, /* the same of what may not be late */
 };
 
 void ops_plain(struct engine *e, struct op *op, enum rule rule)

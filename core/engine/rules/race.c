@@ -297,8 +297,8 @@ static bool may_run_since_before(struct pass *p, struct clone *k)
 	    was_seen_anywhere(p)) {
 		return false;
 	}
-	waits = !watches_ready(p->e, k->c, p->kind) &&
-		table_view(k->c, p->kind) != VIEW_MISSING && !lost_given_up(p, k->c, p->kind);
+	waits = !watches_ready(p->e, k->c, p->kind) && table_view(k->c, p->kind) != VIEW_MISSING &&
+		!lost_given_up(p, k->c, p->kind);
 	k->lacks |= waits; /* so that the watch looks for the kind */
 	return waits;
 }
