@@ -23,7 +23,11 @@ enum how {
 	RELEASE,   /* without finalizers, at once */
 };
 
-/* As store/facts*.c read them. */
+/*
+ * As store/facts*.c read them. Not here: spec.managedBy, which API servers do not let change; and
+ * another worker as status.clusterName. Kueue takes back only what its own field manager wrote, so
+ * that each later round of the Workload would begin with a winner that nothing was sent to.
+ */
 static const struct field {
 	enum side side;
 	const char *resource, *path, *sub;
