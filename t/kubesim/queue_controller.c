@@ -484,6 +484,15 @@ static bool is_refused(const struct cq *q, uint64_t signature)
 	return false;
 }
 
+/* Is it of another queue by now? Its own step puts it there. */
+static bool has_moved(struct ks_actors *k, const struct cq *q, const struct json *wl)
+{
+	mk_str why;
+
+	return queue_of(k, obj_meta(wl, "namespace"), json_str_at(wl, "/spec/queueName"), &why) !=
+	       q;
+}
+
 /* Admits this one, or says why not (once). True: a write was made. */
 static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 {
@@ -497,7 +506,8 @@ static bool consider(struct ks_actors *k, struct cq *q, struct item *wl_item)
 	mk_str why, cluster = STR("");
 	bool fits;
 
-	if (!wl || wl_item->fails != 0 || (said && !old && is_refused(q, wl_item->signature))) {
+	if (!wl || wl_item->fails != 0 || has_moved(k, q, wl) ||
+	    (said && !old && is_refused(q, wl_item->signature))) {
 		return false;
 	}
 	cq_quota_lend(q, old, true);

@@ -417,6 +417,24 @@ static void with_workload(struct ks_actors *k, struct item *it, const struct jso
 
 static bool wants_multikueue(const struct ks_actors *k, mk_str ns, mk_str queue);
 
+/* The user moved it to another queue while it waits: so does its Workload, until it has quota. */
+static bool follow_queue(struct ks_actors *k, struct item *it, const struct json *job,
+			 const struct json *wl)
+{
+	mk_str queue = obj_label(job, LABEL_QUEUE);
+	struct json *patch;
+
+	if (!owns(job, wl) || !job_is_suspended(job) || obj_is_true(wl, "QuotaReserved") ||
+	    obj_is_true(wl, "Finished") || str_eq(json_str_at(wl, "/spec/queueName"), queue)) {
+		return false;
+	}
+	patch = json_new_obj(&k->a);
+	json_put(&k->a, patch, "/spec/queueName", json_new_str(&k->a, queue));
+	return api_merge(k, it,
+			 obj_path(&k->a, str_of(RES_WORKLOADS), it->ns, obj_meta(wl, "name")),
+			 patch, "kueue");
+}
+
 /* What the webhook would have done, for a Job that came past it. */
 static bool default_managed_by(struct ks_actors *k, struct item *it, const struct json *job)
 {
@@ -437,6 +455,9 @@ static void elastic_step(struct ks_actors *k, struct item *it, const struct json
 {
 	const struct json *before, *wl = slices_of(k, job, &before);
 
+	if (wl != NULL && follow_queue(k, it, job, wl)) {
+		return;
+	}
 	if (wl != NULL && before != NULL && !job_is_finished(job) &&
 	    !obj_is_true(before, "QuotaReserved")) {
 		finish(k, before, STR("WorkloadSliceReplaced"),
@@ -486,6 +507,9 @@ void queue_job_step(struct ks_actors *k, struct item *it)
 	wl = ks_get(k->store, RES_WORKLOADS, it->ns, name);
 	/* Its own one may have another name: that tells a uid, and a restored job got a new one. */
 	wl = wl != NULL ? wl : gc_owned_workload(k, obj_meta(job, "uid"));
+	if (wl != NULL && follow_queue(k, it, job, wl)) {
+		return;
+	}
 	if (wl != NULL) {
 		with_workload(k, it, job, wl);
 	} else if (!job_is_finished(job) && !stop(k, it, job) && !default_managed_by(k, it, job)) {

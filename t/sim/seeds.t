@@ -42,6 +42,7 @@ check "100 seeds beside another manager's Kueue hold them" --world neighbour --s
 check "100 seeds in which the manager deletes what has ended hold them" --world ttl --seeds 100 --first 1 --jobs 2
 check "100 seeds of groups of Pods whose members come and go hold them" --world groups --seeds 100 --first 1 --jobs 2
 check "100 seeds of elastic jobs that change their size hold them" --world scaling --seeds 100 --first 1 --jobs 2
+check "100 seeds of jobs that change their queue hold them" --world moves --seeds 100 --first 1 --jobs 2
 check "100 seeds in which clients change any field hold I1 to I9" --world fields --seeds 100 --first 1 --jobs 2
 n=$((n + 1))
 "$B/sim" --world refused,stuck --seeds 1 2>"$log" && printf 'not '
