@@ -319,7 +319,7 @@ static void left_by_an_earlier_process(bool listed)
 		w->rig.times = 0;
 		w_later(w, 5000);
 	} else {
-		w_later(w, 12000);
+		w_later(w, 15 * 60 * 1000); /* its status says that it runs: workerLostTimeout */
 	}
 	is_str(w_str(w, wl, "/status/clusterName"), "w1",
 	       listed ? "then the other one wins" : "a broken list holds no Workload for ever");
