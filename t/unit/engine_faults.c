@@ -144,6 +144,30 @@ static void foreign_job(void)
 	w_free(w);
 }
 
+/* The manager does not take the Retry: what is known already is not asked of the worker again. */
+static void foreign_job_unreported(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl;
+
+	w_put(w, 2, JOB, "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\"},\"spec\":{}}");
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_step(w); /* it wins */
+	w->rig = (struct rig){.times = 5,
+			      .type = OP_APPLY_STATUS,
+			      .cluster = 0,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_LIMITED};
+	w_take(w);
+	w_later(w, 60 * 1000);
+	is_str(check_state(w, wl), "Retry", "the manager takes the Retry at last");
+	is_int(w_times(w_take(w), "create 2 Job j"), 1, "... and the job was tried once");
+	w_free(w);
+}
+
 static void refused_job(void)
 {
 	struct world *w = w_new(3);
@@ -521,6 +545,7 @@ int main(void)
 	lagging_watch();
 	foreign_clone();
 	foreign_job();
+	foreign_job_unreported();
 	refused_job();
 	unserved_kind();
 	other_checks();

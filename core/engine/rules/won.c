@@ -93,12 +93,7 @@ static void refused(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	mk_str text = arena_printf(p->e->out->arena, "Cannot create the job on \"%s\": %s",
 				   k->c->name, wc->why ? wc->why : "");
 
-	bool busy = p->local->inflight != NULL;
-
 	verdict_retry(p, k, R_REFUSED, text, "Warning");
-	if (!busy && p->local->inflight) {
-		wc->bout.refused = false;
-	}
 }
 
 /*
