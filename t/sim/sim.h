@@ -217,7 +217,7 @@ struct user {
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
-	unsigned requests;
+	unsigned reads, writes;
 };
 
 /* Situations that the invariants are about, each must have come up. */
