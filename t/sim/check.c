@@ -78,6 +78,16 @@ static const struct json *local_of(struct sim *s, const struct site *site,
 	return ks_get(mgr, WORKLOADS, c->ns, name);
 }
 
+/* Is it the clone of a slice that waits? It may be made anew, while the slice before runs. */
+static bool is_waiting_slice(const struct ks_commit *c, const struct json *local)
+{
+	return str_is(c->resource, WORKLOADS) &&
+	       str_is(json_str_at(local, "/status/admissionChecks/0/state"), "Pending") &&
+	       json_str_at(local, "/metadata/annotations/"
+				  "kueue.x-k8s.io~1workload-slice-replacement-for")
+			       .n > 0;
+}
+
 /* Nothing of the winner is deleted before the local Finished is written. */
 static void check_remote_delete(struct sim *s, const struct site *site, struct plane *p,
 				const struct ks_commit *c)
@@ -102,7 +112,7 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 		return; /* a member that is gone leaves before its group */
 	}
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
-	    !has_condition(local, "Evicted") &&
+	    !has_condition(local, "Evicted") && !is_waiting_slice(c, local) &&
 	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) == p) {
 		fail(s, "I3 end",
 		     "%.*s %.*s deleted on the winner %s before the local Workload is Finished",

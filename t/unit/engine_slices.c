@@ -353,6 +353,24 @@ static void ends_as_it_was(void)
 	w_free(w);
 }
 
+/* Its spec is edited: its clone is made anew, and the job runs on at the size before. */
+static void edited_while_it_waits(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 600 * 1000);
+
+	w_patch(w, new,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"maximumExecutionTimeSeconds\":3600}"
+		"}");
+	w_take(w);
+	w_later(w, 20 * 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") && !strstr(w_take(w), "delete 2 Job"),
+	   "a slice that waits is edited: the job runs on");
+	is_str(w_str(w, clone_of(w, 2, new_name), "/spec/maximumExecutionTimeSeconds"), "3600",
+	       "... and its clone is made anew");
+	w_free(w);
+}
+
 static void finds_no_room(void)
 {
 	struct object *new;
@@ -532,6 +550,7 @@ int main(void)
 	running_one_is_gone();
 	kind_is_gone();
 	ends_as_it_was();
+	edited_while_it_waits();
 	finds_no_room();
 	the_last_one_ends();
 	replaced_without_quota();

@@ -122,6 +122,13 @@ static bool is_by_state(struct pass *p, const struct clone *k, const struct reco
 	       !pass_is_due(p, since == INT64_MAX ? since : since + STOPS_MS);
 }
 
+/* Does the slice before run there, while the clone of the one that waits is made anew? */
+static bool is_running_slice(const struct pass *p, const struct record *r)
+{
+	return (p->removing == R_SPEC || p->removing == R_STALE) && slices_waits(p) &&
+	       !str_eq(r->facts->s[S_PREBUILT], p->w->name);
+}
+
 static bool remove_object(struct pass *p, struct clone *k)
 {
 	struct record *r = twin_record(p, k);
@@ -131,7 +138,7 @@ static bool remove_object(struct pass *p, struct clone *k)
 		return false;
 	}
 	if (!may_remove(p, r, twin_of_job(p, r)) || facts_is(r->facts, F_TERMINATING) ||
-	    (twin_of_job(p, r) != TWIN_STALE && group_needs(p, k->c))) {
+	    is_running_slice(p, r) || (twin_of_job(p, r) != TWIN_STALE && group_needs(p, k->c))) {
 		return true;
 	}
 	if (p->removing != R_HERE && !finish_lets_go(p, k)) {
