@@ -243,8 +243,7 @@ static bool is_linked(const struct proc *p, const struct plane *to)
 
 static bool is_his(struct sim *s, const struct user *u, const struct json *o)
 {
-	return user_by_uid(s, json_str_at(o, "/metadata/annotations/"
-					     "kueue.x-k8s.io~1multikueue-origin-uid")) == u;
+	return user_by_uid(s, json_str_at(o, ORIGIN_UID)) == u;
 }
 
 /* Has an operator taken the cluster away from the check? */

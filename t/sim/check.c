@@ -16,8 +16,6 @@
 /* A new round may begin while a delete of the last one is on its way. */
 enum { RIGHT_THEN_MS = 3 * SECOND };
 
-#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
-
 static const struct json *condition(const struct json *o, const char *type)
 {
 	struct json_iter it = json_iter(json_at(o, "/status/conditions"));
@@ -83,9 +81,7 @@ static bool is_waiting_slice(const struct ks_commit *c, const struct json *local
 {
 	return str_is(c->resource, WORKLOADS) &&
 	       str_is(json_str_at(local, "/status/admissionChecks/0/state"), "Pending") &&
-	       json_str_at(local, "/metadata/annotations/"
-				  "kueue.x-k8s.io~1workload-slice-replacement-for")
-			       .n > 0;
+	       json_str_at(local, SLICE_BEFORE).n > 0;
 }
 
 /* Nothing of the winner is deleted before the local Finished is written. */
@@ -94,7 +90,7 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 {
 	const struct json *local = local_of(s, site, c);
 	const struct user *u = user_by_workload(s, local);
-	mk_str uid = json_str_at(c->before, "/metadata/annotations/multikueued.io~1workload-uid");
+	mk_str uid = json_str_at(c->before, WORKLOAD_UID);
 
 	if (u != NULL && u->reserved_at + RIGHT_THEN_MS > s->now && faults_lawless(s)) {
 		return; /* evicted by a client, it had no quota when the delete was sent */

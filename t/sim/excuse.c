@@ -73,9 +73,7 @@ bool excuse_meddled(const struct sim *s)
 bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 		      const struct ks_commit *c)
 {
-	const struct user *u = user_by_uid(
-		s, json_str_at(c->after,
-			       "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"));
+	const struct user *u = user_by_uid(s, json_str_at(c->after, ORIGIN_UID));
 
 	if (!u) {
 		return false;
@@ -116,12 +114,11 @@ bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *loc
 {
 	const struct user *u = user_by_workload(s, local);
 	const struct json *copy = u != NULL ? user_job(u, p) : NULL;
-	static const char made_of[] = "/metadata/annotations/multikueued.io~1workload-uid";
 
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].kind->drops_check) {
 			return !judge_is_marked(s, copy) ||
-			       !str_eq(json_str_at(copy, made_of),
+			       !str_eq(json_str_at(copy, WORKLOAD_UID),
 				       json_str_at(local, "/metadata/uid"));
 		}
 	}
@@ -152,8 +149,7 @@ static bool waits_for_nothing(const struct sim *s, const struct plane *p, const 
 bool excuse_orphaned(struct sim *s, const struct plane *p, const struct json *local,
 		     const struct ks_commit *c)
 {
-	mk_str uid = json_str_at(c->before,
-				 "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
+	mk_str uid = json_str_at(c->before, ORIGIN_UID);
 	const struct user *u = user_by_uid(s, uid);
 
 	if (uid.n == 0) {

@@ -13,8 +13,6 @@
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 
-#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
-
 /* --- requests --------------------------------------------------------------------------------- */
 
 bool groups_send(struct plane *p, const char *method, const char *path, mk_str body)

@@ -22,6 +22,11 @@
 
 #include "t/sim/sim.h"
 
+/* What a copy was made of: its job, and that job's Workload; and what a slice replaces. */
+#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
+#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
+#define SLICE_BEFORE "/metadata/annotations/kueue.x-k8s.io~1workload-slice-replacement-for"
+
 enum {
 	JUDGE_LOOK_MS = 5000,
 	JUDGE_LEFT_MAX = 512,

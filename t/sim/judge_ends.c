@@ -2,9 +2,7 @@
 /* The judge: an end that was seen comes home, and nothing of the job is deleted before (I3). */
 #include "t/sim/sim.h"
 
-#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
-#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
 
 enum {
 	HOME_MS = 2 * MINUTE,  /* after so long an end that could be seen is on the manager */

@@ -4,11 +4,9 @@
 
 #include "t/sim/sim.h"
 
-#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 #define SLICE_OF "/metadata/annotations/kueue.x-k8s.io~1workload-slice-replacement-for"
-#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
 
 enum { LEFT_MS = 12 * MINUTE }; /* a kind that was not served is looked for after ten */
 

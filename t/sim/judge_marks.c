@@ -7,9 +7,7 @@
 
 #include "t/sim/sim.h"
 
-#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
-#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
 
 enum { KNOWN_MS = 3 * SECOND }; /* so long after a change a daemon may not know of it */
 

@@ -5,9 +5,6 @@
 #include "core/base/hash.h"
 #include "t/sim/sim.h"
 
-#define ORIGIN_UID "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid"
-#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
-
 enum {
 	/* From 1 s, doubling to five minutes: a dozen, and some that a user caused. */
 	RETRIES_MAX = 14,

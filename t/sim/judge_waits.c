@@ -50,7 +50,7 @@ static bool says_nothing(const struct json *wl)
 static bool has_copy(const struct user *u, const struct plane *w)
 {
 	const struct json *o = user_job(u, w);
-	mk_str uid = json_str_at(o, "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
+	mk_str uid = json_str_at(o, ORIGIN_UID);
 
 	return o != NULL && (uid.n == 0 || (str_is(uid, u->uid) && judge_has_origin(u->site, o)));
 }

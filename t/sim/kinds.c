@@ -76,8 +76,7 @@ const char *user_path(struct sim *s, const struct user *u, bool named)
 
 const struct json *user_local(const struct sim *s, const struct user *u, const struct json *copy)
 {
-	mk_str uid =
-		json_str_at(copy, "/metadata/annotations/kueue.x-k8s.io~1multikueue-origin-uid");
+	mk_str uid = json_str_at(copy, ORIGIN_UID);
 	const struct member *m = u != NULL ? member_by_uid(u, uid) : NULL;
 	const struct json *job = m   ? member_pod(s, u, m, u->site->home)
 				 : u ? user_job(u, &s->plane[u->site->home])

@@ -24,8 +24,6 @@ bool is_replaced(const struct json *wl)
 /* An elastic job that grows has several: the newest one that is not Finished counts. */
 static bool is_newer(const struct json *o, const struct json *than)
 {
-	static const char of[] =
-		"/metadata/annotations/kueue.x-k8s.io~1workload-slice-replacement-for";
 	bool over = has_condition(o, "Finished"), than_over = has_condition(than, "Finished");
 	mk_str made = json_str_at(o, "/metadata/creationTimestamp");
 	int order = str_cmp(made, json_str_at(than, "/metadata/creationTimestamp"));
@@ -34,7 +32,8 @@ static bool is_newer(const struct json *o, const struct json *than)
 		return !than || than_over;
 	}
 	return order != 0 ? order > 0
-			  : str_ends(json_str_at(o, of), json_str_at(than, "/metadata/name"));
+			  : str_ends(json_str_at(o, SLICE_BEFORE),
+				     json_str_at(than, "/metadata/name"));
 }
 
 const struct json *workload_of(struct sim *s, const struct user *u)

@@ -9,7 +9,6 @@
 #include "t/sim/churn.h"
 #include "t/sim/sim.h"
 
-#define WORKLOAD_UID "/metadata/annotations/multikueued.io~1workload-uid"
 #define LABEL(key, value) "{\"metadata\":{\"labels\":{\"" key "\":" value "}}}"
 #define NOTE(key, value) "{\"metadata\":{\"annotations\":{\"" key "\":" value "}}}"
 
