@@ -7,14 +7,19 @@
 
 enum { TIMEOUT = 900 * 1000 };
 
-/* The worker does not serve Jobs any more, or not to us; or again. */
-static void served(struct world *w, enum mk_code code)
+/* The cluster does not serve Jobs any more, or not to us; or again. */
+static void serves(struct world *w, cluster_id c, enum mk_code code)
 {
-	struct pending *p = w_event(w, code == ERR_OK ? EV_SERVED : EV_UNSERVED, 2, JOB);
+	struct pending *p = w_event(w, code == ERR_OK ? EV_SERVED : EV_UNSERVED, c, JOB);
 
 	p->ev.code = code;
 	p->msg = w_dup(STR("jobs.batch is forbidden"));
 	w_settle(w);
+}
+
+static void served(struct world *w, enum mk_code code)
+{
+	serves(w, 2, code);
 }
 
 static void running_then_unserved(enum mk_code code, const char *what)
@@ -302,8 +307,44 @@ static void ended_before_our_list(void)
 	w_free(w);
 }
 
+/*
+ * The manager hides its jobs when the copy ends, and the worker does so after it. The end was seen:
+ * it comes home when the manager shows its jobs again.
+ */
+static void ended_while_both_hide(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w->unserved[0][JOB] = true;
+	w_start(w);
+	serves(w, 0, ERR_DENIED);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\",\"reason\":\"CompletionsReached\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, TIMEOUT - 10 * 1000);
+	served(w, ERR_DENIED);
+	w->unserved[2][JOB] = true;
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Succeeded\",\"message\":\"m\"}]}}");
+	w_later(w, 1000);
+	ok(clone_of(w, 2, "wl-j") != NULL, "Finished without its job: the end is owed");
+	w->unserved[0][JOB] = false;
+	serves(w, 0, ERR_OK);
+	w_list(w, 0, JOB);
+	w_later(w, 3000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "they are back: the end comes home");
+	ok(w_times(w->log, "get 0 ") <= 2, "... and the Workload is not read again and again");
+	w_free(w);
+}
+
 int main(void)
 {
+	ended_while_both_hide();
 	ended_before_our_list();
 	running_then_unserved(ERR_DENIED, "the winner refuses the kind: an Event tells at once");
 	running_then_unserved(ERR_NOT_FOUND,

@@ -453,9 +453,7 @@ bool finish_owes(struct pass *p)
 	bool owes = false;
 
 	for (CLONES_EACH(k, p)) {
-		bool known = table_view(k->c, p->kind) == VIEW_KNOWN;
-
-		owes |= known && counts(p, k) && !members_each(p, k, copy_is_told);
+		owes |= counts(p, k) && !members_each(p, k, copy_is_told);
 	}
 	p->w->owes = owes; /* before the pass that may: keep_text() keeps the Workload's */
 	return owes;
