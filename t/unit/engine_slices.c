@@ -409,6 +409,24 @@ static struct world *replaced(struct object **old, struct object **new)
 	return w;
 }
 
+/* The manager is restored from before that slice was made. */
+static void forgotten(void)
+{
+	struct object *old, *new;
+	struct world *w = replaced(&old, &new);
+
+	w_patch(w, old, "{\"status\":{\"conditions\":[" QUOTA "," ADMITTED "]}}");
+	w_free_object(new);
+	w_restart(w);
+	w_settle(w);
+	w_del(w, clone_of(w, 2, old_name)); /* with its owner, the copy */
+	w_later(w, 60 * 1000);
+	ok(!strstr(old->text, "\"Finished\""),
+	   "a slice is forgotten, its clone and job go: no end");
+	is_str(check_state(w, old), "Retry", "... the job starts anew as it was before");
+	w_free(w);
+}
+
 static void the_last_one_ends(void)
 {
 	struct object *old, *new;
@@ -552,6 +570,7 @@ int main(void)
 	ends_as_it_was();
 	edited_while_it_waits();
 	finds_no_room();
+	forgotten();
 	the_last_one_ends();
 	replaced_without_quota();
 	the_next_one_is_evicted();

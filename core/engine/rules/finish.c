@@ -39,12 +39,14 @@ static void write_finished(struct pass *p, const struct facts *f)
 	ssa_send(p->e, p->local, body, R_FINISHED, PRIO_STATUS, NULL, STR_NONE);
 }
 
+/* Where a slice was replaced, the job goes on as the next one. */
 static bool tells_the_end(const struct facts *f)
 {
 	mk_str reason = f->s[S_FINISHED_REASON];
 
 	return facts_is(f, F_FINISHED) && !str_is(reason, "OwnerNotFound") &&
-	       !str_is(reason, "OutOfSync") && !str_is(reason, "FailedToStart");
+	       !str_is(reason, "OutOfSync") && !str_is(reason, "FailedToStart") &&
+	       !str_is(reason, NAME_REPLACED);
 }
 
 /*
