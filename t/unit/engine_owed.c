@@ -214,6 +214,33 @@ static void nothing_may_begin(void)
 	w_free(w);
 }
 
+/*
+ * The job waits in a queue without a check when the worker that ran it comes back, with its end and
+ * without its clone: nothing shows a new process that it needs the Workload's text.
+ */
+static void waits_elsewhere(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_settle(w);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	completes(w);
+	is_ousted(w, wl);
+	w_patch(w, wl, "{\"status\":{\"admissionChecks\":null,\"clusterName\":null}}");
+	w_later(w, 20 * 60 * 1000);
+	w->stay_down[2] = false;
+	is_busy(w);
+	w_restart(w);
+	w_later(w, 10 * 1000);
+	is_int((long long)w_times(w->log, "get 0 Workload wl-j"), 1,
+	       "the end of a job that waits in a queue without check: its Workload is read once");
+	is_home(w, "... its end is here");
+	w_free(w);
+}
+
 /* For how long it was refused must not make the end late: the manager takes it again. */
 static void comes_soon_after_refusals(void)
 {
@@ -402,6 +429,7 @@ int main(void)
 	end_of_a_run_before(false);
 	end_of_a_run_before(true);
 	nothing_may_begin();
+	waits_elsewhere();
 	comes_soon_after_refusals();
 	wins_soon_after_refusals();
 	goes_soon_after_refusals();

@@ -133,6 +133,14 @@ static enum keep what_of(const struct engine *e, const struct record *r, const s
 		       : KEEP_NONE;
 }
 
+static enum keep at_least(const struct table *t, enum keep what)
+{
+	if (what != KEEP_NONE || (t->kind != KIND_WORKLOAD && t->kind < KIND_FIRST_JOB)) {
+		return what;
+	}
+	return t->kind == KIND_WORKLOAD && t->cluster != CLUSTER_MANAGER ? KEEP_STATUS : KEEP_ALL;
+}
+
 /* The object's text as it came, perhaps without its spec. {NULL, 0}: out of memory. */
 static mk_str cut_out(struct engine *e, const struct event *ev, bool status_only)
 {
@@ -172,10 +180,10 @@ static bool keep_end(struct engine *e, const struct record *r, const struct fact
 }
 
 bool keep_text(struct engine *e, const struct record *r, struct facts *f, const struct event *ev,
-	       struct kept **ret)
+	       bool asked, struct kept **ret)
 {
 	const struct table *t = r->table;
-	enum keep what = what_of(e, r, f);
+	enum keep usual = what_of(e, r, f), what = asked ? at_least(t, usual) : usual;
 	bool status_only = what == KEEP_STATUS;
 	const struct json *kept = ev->obj;
 	struct models *models;

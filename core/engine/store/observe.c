@@ -127,8 +127,8 @@ static mk_str uid_of(const struct event *ev)
 	return ev->uid.n > 0 ? ev->uid : json_str_at(ev->obj, "/metadata/uid");
 }
 
-/* Takes an observed state into the record. */
-static void put(struct engine *e, struct record *r, const struct event *ev)
+/* Takes an observed state into the record; 'asked': by a get. */
+static void put(struct engine *e, struct record *r, const struct event *ev, bool asked)
 {
 	struct table *t = r->table;
 	struct facts *f = draw(e, t, ev->obj);
@@ -141,7 +141,7 @@ static void put(struct engine *e, struct record *r, const struct event *ev)
 		news(e, r, f);
 		ending_before(e, r, uid, f);
 	}
-	if (!f || !roster_make_room(e, r, f) || !keep_text(e, r, f, ev, &kept) ||
+	if (!f || !roster_make_room(e, r, f) || !keep_text(e, r, f, ev, asked, &kept) ||
 	    !record_put(&e->store, r, uid, ev->rv, ev->epoch, f, kept)) {
 		mk_free(f);
 		kept_free(kept);
@@ -263,7 +263,7 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 		return;
 	}
 	late = outlives(r, ev);
-	put(e, r, ev);
+	put(e, r, ev, false);
 	r->settling = late;
 	if (!was && r->present) {
 		/*
@@ -304,7 +304,7 @@ void observe_reply(struct engine *e, struct record *r, const struct event *ev, b
 	if (old || (known && (!asked || r->kept))) {
 		return;
 	}
-	put(e, r, &as);
+	put(e, r, &as, asked);
 	r->settling = false;
 }
 
