@@ -166,6 +166,40 @@ static void a_retry_that_is_late(void)
 	w_free(w);
 }
 
+/*
+ * The Retry is under way for longer than the rest, and Kueue takes it at once: its eviction, or
+ * even the next round ('is_over'), is the first that is seen of it.
+ */
+static void a_retry_that_is_not_seen(bool is_over)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct op_list out = {.arena = &w->arena};
+
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_ask(w, &out);
+	w->now += 3 * SECOND;
+	w->wall += 3 * SECOND;
+	for (size_t i = 0; i < out.n; i++) {
+		w_do(w, &out.v[i], &w->arena);
+	}
+	is_str(check_state(w, wl), "Retry", "the manager has a Retry that took three seconds");
+	if (is_over) {
+		release_quota(w, wl);
+		give_quota(w, wl);
+		w_settle(w);
+	} else {
+		next_round(w, wl);
+	}
+	ok(!clone_of(w, 2, "wl-j"), is_over ? "the next round is seen: the place rests"
+					    : "its eviction is seen: the place rests");
+	w_advance(w, 800);
+	ok(!clone_of(w, 2, "wl-j"), "... for a second");
+	w_advance(w, 400);
+	ok(clone_of(w, 2, "wl-j"), "... and takes part again");
+	w_free(w);
+}
+
 static const struct end preempted = {"Evicted", "Preempted"};
 static const struct end out_of_sync = {"Finished", "OutOfSync"};
 
@@ -424,6 +458,8 @@ int main(void)
 	a_long_run_begins_anew();
 	a_round_in_one_batch();
 	a_retry_that_is_late();
+	a_retry_that_is_not_seen(false);
+	a_retry_that_is_not_seen(true);
 	room_ends_it(preempted, true);
 	room_ends_it(out_of_sync, false);
 	its_own_room_does_not();

@@ -253,9 +253,15 @@ static bool is_next_round(const struct pass *p)
 	       !facts_is(p->f, F_EVICTED) && !p->local->inflight;
 }
 
+/* Is our Retry on the manager? What Kueue made of it may be all that is seen. */
+static bool is_retry_taken(const struct pass *p)
+{
+	return p->state == CHECK_RETRY || facts_is(p->f, F_EVICTED) || is_next_round(p);
+}
+
 static void checked(struct pass *p)
 {
-	if (p->state == CHECK_RETRY) {
+	if (is_retry_taken(p)) {
 		rest_seen(p);
 	}
 	if (p->state == CHECK_REJECTED) {
