@@ -273,23 +273,31 @@ static void ended_under_other_name(bool pruned)
 }
 
 /*
- * The winner's MultiKueueCluster is deleted before its job is made: its clone, which the other name
- * shows, may be a loser's as well, and stays until the winner counts as lost.
+ * The winner's MultiKueueCluster is deleted before its job is made, or while that is under way: its
+ * clone, which the other name shows, may be a loser's as well, and stays until the winner counts as
+ * lost.
  */
-static void without_job_under_other_name(void)
+static void without_job_under_other_name(bool under_way)
 {
 	struct world *w = w_new(2);
 	struct object *wl = a_job(w, "j");
 
 	w_settle(w);
 	alias(w, 3, 2);
-	refuse_jobs(w, OP_CREATE, 1000);
+	if (!under_way) {
+		refuse_jobs(w, OP_CREATE, 1000);
+	}
 	admit(w, 2, "wl-j");
+	w_step(w);
+	w->hold = under_way;
 	w_settle(w);
+	w->hold = false;
 	is_str(w_str(w, wl, "/status/clusterName"), "w2", "w2 has won");
+	is_int(w_times(w_take(w), "create 2 Job j"), 1, "... and is sent the job");
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
 	w_later(w, 60000);
-	ok(clone_of(w, 2, "wl-j"), "its clone stays, though it has no job");
+	ok(clone_of(w, 2, "wl-j"), under_way ? "its clone stays, as the create may yet arrive"
+					     : "its clone stays, though it has no job");
 	is_str(check_state(w, wl), "Ready", "... and it is waited for");
 	w_free(w);
 }
@@ -417,7 +425,8 @@ int main(void)
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
 	ended_under_other_name(false);
 	ended_under_other_name(true);
-	without_job_under_other_name();
+	without_job_under_other_name(false);
+	without_job_under_other_name(true);
 	one_view_is_old();
 	winner_is_down();
 	ended_by_a_name_unknown();

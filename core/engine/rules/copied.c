@@ -82,12 +82,13 @@ bool copied_on(const struct pass *p, const struct clone *k)
 	return wc && wc->copy.on != 0;
 }
 
-bool copied_anywhere(const struct pass *p)
+bool copied_elsewhere(const struct pass *p, const struct clone *k)
 {
-	bool any = p->w->unnamed.since != INT64_MAX;
+	const uint64_t here = place_of(k->c);
+	bool any = p->w->unnamed.since != INT64_MAX && p->w->unnamed.copy.on != here;
 
 	for (WL_CLUSTERS_EACH(wc, p->w)) {
-		any |= wc->copy.on != 0;
+		any |= wc->copy.on != 0 && wc->copy.on != here;
 	}
 	return any;
 }

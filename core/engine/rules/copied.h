@@ -17,8 +17,8 @@
 void copied_note(struct pass *p, const struct clone *k, const struct record *copy);
 /* May a copy be there, as far as its cluster was seen? */
 bool copied_on(const struct pass *p, const struct clone *k);
-/* The same on any server, also on one that no MultiKueueCluster names any more. */
-bool copied_anywhere(const struct pass *p);
+/* The same on another server than the clone's, also on one that nothing names any more. */
+bool copied_elsewhere(const struct pass *p, const struct clone *k);
 /*
  * Is it known that the job was sent elsewhere in this round, or there since the cluster leads to
  * its server? Then no copy is at the server to which it led before.

@@ -278,10 +278,14 @@ static bool has_none(struct pass *p, struct clone *k)
 	return twin_surely_absent(p, k->c->tables[p->kind], p->w->ns, p->object);
 }
 
-/* Where no copy was seen yet, one that is admitted may be the winner's, before its job was made. */
+/*
+ * One that is admitted may be the winner's, before its job was made: unless the job was sent to
+ * another server. A create whose answer is missing may have been sent to this one, under the name
+ * that is gone.
+ */
 static bool may_have_won(const struct pass *p, const struct clone *k)
 {
-	return clone_is(k, F_ADMITTED) && !copied_anywhere(p);
+	return clone_is(k, F_ADMITTED) && !copied_elsewhere(p, k);
 }
 
 void remove_jobless(struct pass *p, const struct clone *keep)
