@@ -286,11 +286,11 @@ struct round {
 	/* rules/won.c */
 	int64_t lost_at;       /* its MultiKueueCluster was found missing then; INT64_MAX = not */
 	int64_t lost_reported; /* ... in wall ms, as an Event has reported it */
+	uint64_t won_on; /* rules/copied.c: the server where it has won, hashed; 0 not known */
 
 	/* rules/nominate.c */
 	int64_t asked_again; /* the dispatcher wants to be asked again then */
-	uint64_t
-		asked_key; /* rules/asked.c: what its last answer depended on; 0 it must be asked */
+	uint64_t asked_key;  /* rules/asked.c: its last answer is for this; 0 it must be asked */
 	int64_t asked_until; /* ... and until when the answer counts */
 	int64_t alone_since; /* an external nomination is awaited since; INT64_MAX = not */
 	uint64_t wanted;     /* hash of the nominations that we wrote last */

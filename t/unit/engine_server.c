@@ -268,19 +268,58 @@ static void evicted(void)
 }
 
 /* A MultiKueueCluster is made anew under its name, with another server behind it. */
-static void made_anew(void)
+static void made_anew(bool hides)
 {
 	struct world *w = w_new(2);
-	struct object *wl = running_job(w);
+	struct object *wl;
 
+	w->hides[2] = w->hides[3] = hides;
+	restart(w);
+	wl = running_job(w);
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
 	w_later(w, 5 * SECOND);
 	add_cluster(w, 2, ",\"creationTimestamp\":\"2027-01-15T08:00:05Z\"");
 	w_later(w, TIMEOUT - 20 * SECOND);
 	is_str(check_state(w, wl), "Ready",
-	       "a cluster of the name made anew: the job is waited for");
+	       hides ? "the same with hidden identities: the job is waited for"
+		     : "a cluster of the name made anew: the job is waited for");
 	w_later(w, 40 * SECOND);
 	is_str(check_state(w, wl), "Retry", "until the timeout");
+	w_free(w);
+}
+
+/*
+ * The same, with the same server behind it: what is not there any more was not left elsewhere. A
+ * process that does not know where the job was waits for the server of before.
+ */
+static void made_anew_and_copy_gone(bool is_evicted)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_patch(w, job, "{\"status\":{\"active\":2}}");
+	w_settle(w);
+	if (is_evicted) {
+		evict(w, wl, "Preempted");
+		w_patch(w, job, "{\"spec\":{\"suspend\":true}}");
+		w_settle(w);
+	}
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5 * SECOND);
+	w->alias_of[3] = 2;
+	add_cluster(w, 2, ",\"creationTimestamp\":\"2027-01-15T08:00:05Z\"");
+	w_later(w, 10 * SECOND);
+	if (is_evicted) {
+		ok(strcmp(w_str(w, job, "/status/active"), "2") != 0,
+		   "evicted: its server has a name again, and no copy: the quota comes back");
+	} else {
+		is_str(check_state(w, wl), "Retry",
+		       "its server has a name again, and no copy: the job is queued again");
+	}
 	w_free(w);
 }
 
@@ -378,7 +417,10 @@ int main(void)
 	declared_lost();
 	declared_lost_while_down();
 	evicted();
-	made_anew();
+	made_anew(false);
+	made_anew(true);
+	made_anew_and_copy_gone(false);
+	made_anew_and_copy_gone(true);
 	losers_go(true);
 	losers_go(false);
 	another_clone_is_there();

@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/note.h"
+#include "core/engine/clusters/server.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/inplace.h"
@@ -17,6 +18,12 @@ static uint64_t place_of(const struct cluster *c)
 	mk_str server = str_of(c->own.server);
 
 	return hash64(server.n > 0 ? server : str_of(c->name));
+}
+
+/* The place of a server that says who it is; 0: it does not, or not yet. */
+static uint64_t identified(const struct cluster *c)
+{
+	return server_hides(c) || !alias_is_known(c) ? 0 : place_of(c);
 }
 
 /* --- what is seen ----------------------------------------------------------------------------- */
@@ -72,6 +79,7 @@ void copied_note(struct pass *p, const struct clone *k, const struct record *cop
 		if (wc) {
 			wc->bout.won_at = p->e->now;
 		}
+		p->w->round.won_on = identified(k->c);
 	}
 }
 
@@ -101,7 +109,7 @@ bool copied_only_since(const struct pass *p, const struct clone *k)
 			return true;
 		}
 	}
-	return false;
+	return p->w->round.won_on != 0 && p->w->round.won_on == identified(k->c);
 }
 
 /* --- a server without a name ------------------------------------------------------------------ */

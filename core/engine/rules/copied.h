@@ -21,7 +21,8 @@ bool copied_on(const struct pass *p, const struct clone *k);
 bool copied_elsewhere(const struct pass *p, const struct clone *k);
 /*
  * Is it known that the job was sent elsewhere in this round, or there since the cluster leads to
- * its server? Then no copy is at the server to which it led before.
+ * its server, or to that server under the name of before? Then no copy is at another one to which
+ * it led before.
  */
 bool copied_only_since(const struct pass *p, const struct clone *k);
 /*
