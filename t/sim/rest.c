@@ -104,7 +104,9 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 		   (u->refused && !has_condition(wl, "Finished"))) {
 		const struct json *active = json_at(wl, "/spec/active");
 
-		missing = !wl                                    ? "it has no Workload"
+		/* Kueue makes none for a job that is over. */
+		missing = job_over(job) && excuse_dropped(s, wl) ? NULL
+			  : !wl                                  ? "it has no Workload"
 			  : active != NULL && !json_bool(active) ? NULL
 			  : excuse_rejected_in_vain(u, wl)       ? NULL
 			  : excuse_runs_here(s, u)               ? NULL
