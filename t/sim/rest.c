@@ -88,6 +88,13 @@ void rest_say(struct sim *s, const struct user *u, const struct json *wl)
 	}
 }
 
+bool rest_inactive(const struct json *wl)
+{
+	const struct json *active = json_at(wl, "/spec/active");
+
+	return active != NULL && !json_bool(active);
+}
+
 static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 {
 	const struct json *job = user_job(u, &s->plane[u->site->home]);
@@ -102,12 +109,10 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 		missing = "its second job is not submitted";
 	} else if (u->kind == USER_UNMANAGED || u->kind == USER_NO_ADAPTER ||
 		   (u->refused && !has_condition(wl, "Finished"))) {
-		const struct json *active = json_at(wl, "/spec/active");
-
 		/* Kueue makes none for a job that is over. */
 		missing = job_over(job) && excuse_dropped(s, wl) ? NULL
 			  : !wl                                  ? "it has no Workload"
-			  : active != NULL && !json_bool(active) ? NULL
+			  : rest_inactive(wl)                    ? NULL
 			  : excuse_rejected_in_vain(u, wl)       ? NULL
 			  : excuse_runs_here(s, u)               ? NULL
 								 : "it was not rejected";

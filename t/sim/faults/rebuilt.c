@@ -33,8 +33,9 @@ static bool is_told(const struct site *site, const struct json *wl)
 }
 
 /*
- * A copy of the former manager that no Workload here waits for, or that was made from another spec
- * and is in the way of one: only an operator can know what it is worth.
+ * A copy of the former manager that no Workload here waits for, as one that is inactive does not,
+ * or that was made from another spec and is in the way of one: only an operator can know what it is
+ * worth.
  */
 static bool is_leftover(const struct site *site, const struct json *o)
 {
@@ -44,7 +45,7 @@ static bool is_leftover(const struct site *site, const struct json *o)
 	name = name.n > 0 ? name : json_str_at(o, "/metadata/name");
 	wl = ks_get(site->sim->plane[site->home].store, WORKLOADS, STR("default"), name);
 	return str_is(json_str_at(o, MANAGER), site->former_manager) &&
-	       (!wl || has_condition(wl, "Finished") || is_told(site, wl));
+	       (!wl || has_condition(wl, "Finished") || rest_inactive(wl) || is_told(site, wl));
 }
 
 static void clean_up(const struct site *site, struct plane *p, const char *resource)
