@@ -197,6 +197,25 @@ static void usage(FILE *f)
 	      f);
 }
 
+static uint64_t bit_of(const struct fault_kind *world)
+{
+	return (uint64_t)1 << world->number;
+}
+
+/* Ends the program when worlds are named beside one that the judge does not know with them. */
+static void refuse_beside(uint64_t worlds, const struct fault_kind *world)
+{
+	uint64_t known = bit_of(world);
+
+	known |= world->beside ? bit_of(faults_world(str_of(world->beside))) : 0;
+	if (world->world && world->alone && (worlds & bit_of(world)) && (worlds & ~known)) {
+		fprintf(stderr, "sim: no world beside \"%s\"%s%s: %s\n", world->world,
+			world->beside ? " but " : "", world->beside ? world->beside : "",
+			world->alone);
+		exit(2);
+	}
+}
+
 static bool parse_worlds(mk_str names, struct options *o)
 {
 	mk_str name;
@@ -210,12 +229,10 @@ static bool parse_worlds(mk_str names, struct options *o)
 		if (!world) {
 			return false;
 		}
-		if (world->alone && (o->worlds != 0 || names.n > 0)) {
-			fprintf(stderr, "sim: no world beside \"%s\": %s\n", world->world,
-				world->alone);
-			exit(2);
-		}
-		o->worlds |= (uint64_t)1 << world->number;
+		o->worlds |= bit_of(world);
+	}
+	for (size_t i = 0; faults_at(i); i++) {
+		refuse_beside(o->worlds, faults_at(i));
 	}
 	return true;
 }

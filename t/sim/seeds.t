@@ -41,6 +41,7 @@ check "100 seeds in which a worker evicts each clone hold them" --world ousted -
 check "100 seeds beside another manager's Kueue hold them" --world neighbour --seeds 100 --first 1 --jobs 2
 check "100 seeds in which the manager deletes what has ended hold them" --world ttl --seeds 100 --first 1 --jobs 2
 check "100 seeds of groups of Pods whose members come and go hold them" --world groups --seeds 100 --first 1 --jobs 2
+check "100 seeds of groups of Pods that a server refuses hold them" --world groups,refusals --seeds 100 --first 1 --jobs 2
 check "100 seeds of elastic jobs that change their size hold them" --world scaling --seeds 100 --first 1 --jobs 2
 check "100 seeds of jobs that change their queue hold them" --world moves --seeds 100 --first 1 --jobs 2
 check "100 seeds in which clients change any field hold I1 to I9" --world fields --seeds 100 --first 1 --jobs 2
@@ -48,7 +49,7 @@ n=$((n + 1))
 "$B/sim" --world refused,stuck --seeds 1 2>"$log" && printf 'not '
 grep -q 'no world beside "stuck": ' "$log" || failed=1
 "$B/sim" --world groups,evictions --seeds 1 2>"$log" && printf 'not '
-grep -q 'no world beside "groups": ' "$log" || failed=1
+grep -q 'no world beside "groups" but refusals: ' "$log" || failed=1
 echo "ok $n - worlds that the judge does not know together are refused with a word"
 # What soak remembers is worth something only if it goes by all that is linked.
 n=$((n + 1))

@@ -371,6 +371,41 @@ static void no_memory(void)
 	ok(ended, "memory fails for a moment, anywhere: the group's end is the same");
 }
 
+/*
+ * Two members end and are removed while the manager refuses their status; then the others win
+ * elsewhere. What has ended is not run again there, so that its end still has to come home.
+ */
+static void ends_refused_while_others_move(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w->rig =
+		(struct rig){1000000, OP_MERGE, CLUSTER_MANAGER, POD, OUTCOME_REFUSED, ERR_TOO_BIG};
+	pod_phase(w, 2, "p-0", "Succeeded");
+	pod_phase(w, 2, "p-1", "Succeeded");
+	w_settle(w);
+	w_del(w, pod_on(w, 2, "p-0"));
+	w_del(w, pod_on(w, 2, "p-1"));
+	clone_condition(w, 2, "grp", "Evicted", "Preempted", true);
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry",
+	       "evicted on the worker while two members' ends are refused");
+	another_round(w, wl);
+	w_later(w, 20 * 1000);
+	admit(w, 1, "grp");
+	w_later(w, 60 * 1000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w1", "... the group wins elsewhere");
+	ok(pod_on(w, 1, "p-2") && !pod_on(w, 1, "p-0") && !pod_on(w, 1, "p-1"),
+	   "... those that have ended are not run again");
+	w->rig.times = 0;
+	w_later(w, 10 * 60 * 1000);
+	is_str(phase_of(w, 0, "p-0"), "Succeeded", "the manager takes it: the end is home");
+	is_str(phase_of(w, 0, "p-1"), "Succeeded", "... of each");
+	ok(pod_on(w, 1, "p-2") && pods_on(w, 1) == 1, "... and the last member runs on");
+	w_free(w);
+}
+
 int main(void)
 {
 	w_more = &mk_entry_pod;
@@ -389,5 +424,6 @@ int main(void)
 	}
 	big();
 	no_memory();
+	ends_refused_while_others_move();
 	return done_testing();
 }

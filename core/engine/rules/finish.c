@@ -199,6 +199,23 @@ static bool counts(const struct pass *p, const struct clone *k)
 }
 
 /*
+ * A member of a group that has ended is not run again where the others win next: its end counts
+ * until it has a copy there.
+ */
+static bool is_kept_end(const struct pass *p, const struct record *local, mk_str name)
+{
+	const struct cluster *winner = cluster_named(p->e, p->f->s[S_CLUSTER]);
+
+	return p->grouped && local && local->member && local->member->ended && winner &&
+	       !store_get(winner->tables[p->kind], p->w->ns, name);
+}
+
+static bool object_counts(const struct pass *p, const struct clone *k)
+{
+	return counts(p, k) || is_kept_end(p, p->job, p->object);
+}
+
+/*
  * Has another place run the job after this copy of it? The local job has the start of the run that
  * was seen last. The end of the one before is no news, and its times do not fit the status.
  */
@@ -268,7 +285,8 @@ bool finish_is_told(struct pass *p)
 
 bool finish_lets_go(struct pass *p, struct clone *k)
 {
-	return !p->local || facts_is(p->f, F_TERMINATING) || !counts(p, k) || copy_is_told(p, k);
+	return !p->local || facts_is(p->f, F_TERMINATING) || !object_counts(p, k) ||
+	       copy_is_told(p, k);
 }
 
 bool finish_would_owe(const struct pass *p, const struct clone *k)
@@ -304,14 +322,14 @@ static bool gone_is_told(struct pass *p, struct clone *k)
 	const struct record *r = twin_record(p, k);
 	struct record seen;
 
-	if (!r || r->present || !r->ending) {
+	if (!r || !object_counts(p, k)) {
 		return true;
 	}
 	/* The copy may have been that of a member before this one of the same name. */
 	if (p->grouped && p->job && end_of(p, r, &seen)) {
 		p->job->member->ended = true;
 	}
-	return copy_is_told(p, k);
+	return r->present || !r->ending || copy_is_told(p, k);
 }
 
 static bool is_gone(struct pass *p, struct clone *k)
@@ -339,11 +357,9 @@ bool finish_seen(struct pass *p)
 		return false;
 	}
 	for (CLONES_EACH(k, p)) {
-		if (counts(p, k)) {
-			told &= members_each(p, k, gone_is_told);
-			last = last_words(p, k);
-			words = last ? last : words;
-		}
+		told &= members_each(p, k, gone_is_told);
+		last = counts(p, k) ? last_words(p, k) : NULL;
+		words = last ? last : words;
 	}
 	if (words && told && !p->grouped) {
 		told = job_ended_status(p, words) == SYNC_SAME; /* no copy is left to say it */
@@ -357,19 +373,24 @@ bool finish_seen(struct pass *p)
 	return !told && (words || !p->grouped);
 }
 
-static void forget(struct pass *p, struct table *t)
+static void forget(struct pass *p, struct table *t, bool over)
 {
 	const struct group *g = t ? store_group(t, p->w->ns, p->w->name) : NULL;
+	const struct table *here = manager_table(p->e, p->kind);
 	struct record *r = store_find(t, p->w->ns, p->object);
 
-	if (r) {
+	if (r && !p->grouped) {
 		ending_free(&p->e->store, r);
 	}
 	if (!g) {
 		return;
 	}
 	for (LIST_EACH_AS(struct member, m, &g->members, node)) {
-		ending_free(&p->e->store, m->record);
+		mk_str name = m->record->name;
+
+		if (over || !is_kept_end(p, store_get(here, p->w->ns, name), name)) {
+			ending_free(&p->e->store, m->record);
+		}
 	}
 }
 
@@ -385,7 +406,7 @@ void finish_forget(struct pass *p)
 			ending_free(&p->e->store, k->r);
 		}
 		if (past && p->kind) {
-			forget(p, k->c->tables[p->kind]);
+			forget(p, k->c->tables[p->kind], over);
 		}
 	}
 }
@@ -455,7 +476,7 @@ bool finish_owes(struct pass *p)
 	bool owes = false;
 
 	for (CLONES_EACH(k, p)) {
-		owes |= counts(p, k) && !members_each(p, k, copy_is_told);
+		owes |= !members_each(p, k, finish_lets_go);
 	}
 	p->w->owes = owes; /* before the pass that may: keep_text() keeps the Workload's */
 	return owes;

@@ -57,7 +57,9 @@ static void send_delete(struct pass *p, struct record *r, enum rule rule, bool a
 	if (r->inflight) {
 		ending_let_go(r);
 		gc_spend(p, r);
-		members_taken(p);
+		if (r->table->kind != KIND_WORKLOAD) {
+			members_taken(p);
+		}
 	}
 	if (wc) {
 		wc->bout.there = false;

@@ -36,6 +36,7 @@ FAULT(groups) = {
 	.name = "groups of Pods",
 	.world = "groups",
 	.alone = "what its Pods do there is not known to other worlds",
+	.beside = "refusals",
 	.on_request = true, /* older seeds would have another meaning */
 	.prepare = groups_prepare,
 	.draw = draw,

@@ -50,6 +50,14 @@ static const struct duty *duty_of(const struct fault *f)
 	return &duties[f->variant % N_DUTIES];
 }
 
+/* Where there are groups, copies are Pods more often than Jobs. */
+static const char *collection_of(const struct sim *s, const struct fault *f)
+{
+	const char *collection = duty_of(f)->collection;
+
+	return s->pods && strcmp(collection, "/jobs") == 0 ? "/pods" : collection;
+}
+
 static const struct way *way_of(const struct fault *f)
 {
 	return &ways[f->variant / N_DUTIES];
@@ -85,10 +93,12 @@ static mk_str answer(struct sim *s, const struct fault *f, mk_str target)
 {
 	const struct way *w = way_of(f);
 	const struct duty *d = duty_of(f);
-	const char *resource = d->collection + 1;
+	const char *resource = collection_of(s, f) + 1;
 	const char *group = strcmp(resource, "jobs") == 0     ? "batch"
+			    : strcmp(resource, "pods") == 0   ? ""
 			    : strcmp(resource, "events") == 0 ? "events.k8s.io"
 							      : "kueue.x-k8s.io";
+	const char *dot = group[0] ? "." : "";
 	mk_str name = STR(""), rest = target, text;
 
 	while (str_split(&rest, '/', &name) && rest.n > 0 && !str_eq(name, str_of(resource))) {
@@ -101,16 +111,16 @@ static mk_str answer(struct sim *s, const struct fault *f, mk_str target)
 	       : strstr(w->words, "cannot")
 		       ? arena_printf(
 				 &s->arena,
-				 "%s.%s \\\"%.*s\\\" is forbidden: %s %s resource \\\"%s%s\\\" in "
+				 "%s%s%s \\\"%.*s\\\" is forbidden: %s %s resource \\\"%s%s\\\" in "
 				 "API group \\\"%s\\\" in the namespace \\\"default\\\"",
-				 resource, group, STR_ARG(name), w->words, d->verb, resource,
+				 resource, dot, group, STR_ARG(name), w->words, d->verb, resource,
 				 d->sub, group)
 	       : w->status == 403
 		       ? arena_printf(&s->arena,
-				      "%s.%s \\\"%.*s\\\" is forbidden: ValidatingAdmissionPolicy "
+				      "%s%s%s \\\"%.*s\\\" is forbidden: ValidatingAdmissionPolicy "
 				      "'p' with binding 'b' %s",
-				      resource, group, STR_ARG(name), w->words)
-		       : arena_printf(&s->arena, "%s.%s \\\"%.*s\\\" %s", resource, group,
+				      resource, dot, group, STR_ARG(name), w->words)
+		       : arena_printf(&s->arena, "%s%s%s \\\"%.*s\\\" %s", resource, dot, group,
 				      STR_ARG(name), w->words);
 	return arena_printf(
 		&s->arena,
@@ -124,7 +134,7 @@ static int refuses(struct sim *s, const struct fault *f, mk_str method, mk_str t
 {
 	const struct duty *d = duty_of(f);
 
-	if (!str_is(method, d->method) || !is_of(target, d->collection, d->sub)) {
+	if (!str_is(method, d->method) || !is_of(target, collection_of(s, f), d->sub)) {
 		return 0;
 	}
 	*ret = answer(s, f, target);
