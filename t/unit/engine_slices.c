@@ -324,6 +324,20 @@ static void running_one_is_gone(void)
 	w_free(w);
 }
 
+static void gone_as_it_is_admitted(void)
+{
+	struct object *new;
+	struct world *w = waits(&new, 0);
+
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, old_name));
+	admit(w, 2, new_name);
+	w_settle(w);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "the job is gone as the slice is admitted: none is made");
+	is_str(check_state(w, new), "Retry", "... and another round begins");
+	w_free(w);
+}
+
 static void kind_is_gone(void)
 {
 	struct object *new;
@@ -566,6 +580,7 @@ int main(void)
 	is_deactivated();
 	running_one_is_evicted();
 	running_one_is_gone();
+	gone_as_it_is_admitted();
 	kind_is_gone();
 	ends_as_it_was();
 	edited_while_it_waits();

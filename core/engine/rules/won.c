@@ -449,13 +449,17 @@ static struct clone *renamed_winner(struct pass *p)
 	return NULL;
 }
 
-/* The clone of a slice that waits: may it be made, or is it there and has not come to an end? */
-static bool may_be_admitted(const struct clone *k)
+/*
+ * The clone of a slice that waits: may it be made, or is it there and has not come to an end? One
+ * that is admitted waits as well where the job is gone, which ran there: a slice makes none.
+ */
+static bool may_be_admitted(const struct pass *p, const struct clone *k)
 {
 	if (!twin_is_ours(k->twin)) {
 		return k->twin == TWIN_ABSENT || k->twin == TWIN_STALE;
 	}
-	return clone_is(k, F_ACTIVE) && !clone_is(k, F_ADMITTED) && !clone_is(k, F_FINISHED);
+	return clone_is(k, F_ACTIVE) && !clone_is(k, F_FINISHED) &&
+	       (!clone_is(k, F_ADMITTED) || twin_there(p, k) == TWIN_ABSENT);
 }
 
 /*
@@ -541,7 +545,7 @@ void won_pass(struct pass *p)
 		give_up(p, k);
 	} else if (p->authority == AUTHORITY_FULL && cordon_drains(p, k)) {
 		return;
-	} else if (slices_waits(p) && may_be_admitted(k)) {
+	} else if (slices_waits(p) && may_be_admitted(p, k)) {
 		slice_waits(p, k);
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
