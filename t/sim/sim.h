@@ -518,8 +518,7 @@ void check_status(struct sim *s, const struct msg *m, int status, mk_str body);
 bool job_over(const struct json *job);
 /* Is all done that the users wanted? 'why' gets the first thing that is not. */
 bool rest_reached(struct sim *s, char *why, size_t n);
-/* Does its user or Kueue say that the Workload is not to run? */
-bool rest_inactive(const struct json *wl);
+bool rest_inactive(const struct json *wl); /* its user or Kueue says that it is not to run */
 /* Tells the story what every server has of a user's job. */
 void rest_say(struct sim *s, const struct user *u, const struct json *wl);
 void rest_check(struct sim *s);
