@@ -256,6 +256,33 @@ static void another_set(void)
 	w_free(w);
 }
 
+/*
+ * Nothing says any more where the set runs: the first component's Workload is made anew, and a
+ * client has cleared the other one's clusterName. The set itself does.
+ */
+static void nowhere_on_record(void)
+{
+	struct world *w = w_new(2);
+	struct object *c[2], *s;
+
+	running_set(w, c);
+	s = w_find(w, 0, SET, "ns", "s");
+	w_patch(w, c[1], "{\"status\":{\"clusterName\":null}}");
+	w_del(w, c[0]);
+	w_settle(w);
+	c[0] = component(w, s, 0);
+	w_later(w, 5000);
+	for (int i = 0; i < 12; i++) {
+		if (clone_of(w, 1, "c0")) {
+			admit(w, 1, "c0");
+		}
+		w_later(w, 5000);
+		ok(!w_find(w, 1, SET, "ns", "s") || !w_find(w, 2, SET, "ns", "s"),
+		   "nothing is on record of a set that runs: it does not run elsewhere as well");
+	}
+	w_free(w);
+}
+
 int main(void)
 {
 	w_more = &set_plugin;
@@ -271,5 +298,6 @@ int main(void)
 	unusable("1e300");
 	undone();
 	another_set();
+	nowhere_on_record();
 	return done_testing();
 }

@@ -315,7 +315,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);
 
-		if (k == best || k->twin == TWIN_ALIAS || group_has_replicas(p)) {
+		if (k == best || k->twin == TWIN_ALIAS) {
 			continue;
 		}
 		any |= may_run_since_before(p, k);
