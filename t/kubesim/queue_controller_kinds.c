@@ -9,7 +9,7 @@
 
 struct job_kind {
 	const char *api_version, *kind, *resource;
-	const char *suspend; /* pointer of the boolean */
+	const char *suspend; /* pointer of the boolean; NULL: its Pods wait at their gates */
 	bool (*is_active)(const struct json *status);
 };
 
@@ -80,6 +80,13 @@ static bool spark(const struct json *status)
 	return str_is(json_str_at(status, "/applicationState/state"), "RUNNING");
 }
 
+/* Its Pods on the manager never run; those of a worker's copy are stopped from outside. */
+static bool nothing(const struct json *status)
+{
+	(void)status;
+	return false;
+}
+
 /* How a job of any of these kinds says that it is over; empty: it is not. */
 static mk_str end_of(const struct json *status)
 {
@@ -124,6 +131,9 @@ static const struct job_kind kinds[] = {
 	 ray_service},
 	{"sparkoperator.k8s.io/v1beta2", "SparkApplication",
 	 "sparkoperator.k8s.io/v1beta2/sparkapplications", "/spec/suspend", spark},
+	{"apps/v1", "StatefulSet", "apps/v1/statefulsets", NULL, nothing},
+	{"leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
+	 "leaderworkerset.x-k8s.io/v1/leaderworkersets", NULL, nothing},
 };
 
 const char *kinds_resource(size_t i)
@@ -171,9 +181,17 @@ static bool group_stopped(const struct ks_actors *k, const struct json *wl)
 	return true;
 }
 
+/* Sets of Pods own their Workloads without controlling them. */
+static const struct json *owner_of(const struct json *wl)
+{
+	const struct json *controller = obj_controller(wl);
+
+	return controller ? controller : json_elem(json_at(wl, "/metadata/ownerReferences"), 0);
+}
+
 bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 {
-	const struct json *owner = obj_controller(wl), *job;
+	const struct json *owner = owner_of(wl), *job;
 	const struct job_kind *kind = kind_of(owner);
 	mk_str ns = obj_meta(wl, "namespace"), name = json_str(json_get(owner, "name"));
 	struct json *patch;
@@ -194,7 +212,7 @@ bool kinds_stopped(struct ks_actors *k, struct item *it, const struct json *wl)
 		status_apply(k, it, patch);
 		return false;
 	}
-	if (!json_bool(json_at(job, kind->suspend))) {
+	if (kind->suspend && !json_bool(json_at(job, kind->suspend))) {
 		patch = json_new_obj(&k->a);
 		json_put(&k->a, patch, kind->suspend, json_new_bool(&k->a, true));
 		api_merge(k, it, obj_path(&k->a, str_of(kind->resource), ns, name), patch, "kueue");

@@ -51,25 +51,52 @@ static bool is_inherited(struct sim *s, const struct json *wl)
 	       json_at(newest, SLICE_OF) != NULL;
 }
 
+/* Does that Workload of the manager want an object with its uid on 'p'? */
+static bool wants(struct sim *s, const struct site *site, const struct plane *p,
+		  const struct json *wl)
+{
+	const struct plane *winner = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+
+	return wl && !json_at(wl, "/metadata/deletionTimestamp") &&
+	       !(has_condition(wl, "Finished") && !is_inherited(s, wl)) &&
+	       has_condition(wl, "QuotaReserved") &&
+	       (!winner || winner == p || is_winner_anew(s, site, wl));
+}
+
+/* The copy of a set is each component's. */
+static bool set_has_reason(struct sim *s, const struct site *site, const struct plane *p,
+			   const struct json *o)
+{
+	const struct ks_store *store = s->plane[site->home].store;
+	size_t pos = 0;
+	const struct json *wl;
+
+	while ((wl = ks_each(store, WORKLOADS, &pos)) != NULL) {
+		if (str_eq(json_str_at(wl, "/metadata/ownerReferences/0/uid"),
+			   json_str_at(o, ORIGIN_UID)) &&
+		    wants(s, site, p, wl)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Does a Workload of the manager stand for the object on 'p'? */
 static bool has_reason(struct sim *s, const struct site *site, const struct plane *p,
 		       const struct json *o, bool is_clone)
 {
 	mk_str name = json_str_at(o, is_clone ? "/metadata/name" : PREBUILT);
 	const struct json *wl = ks_get(s->plane[site->home].store, WORKLOADS, STR("default"), name);
-	const struct plane *winner = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
 
-	if (!wl || !str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(o, WORKLOAD_UID)) ||
-	    json_at(wl, "/metadata/deletionTimestamp") != NULL ||
-	    (has_condition(wl, "Finished") && !is_inherited(s, wl))) {
+	if (is_set(o)) {
+		return set_has_reason(s, site, p, o);
+	}
+	if (!str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(o, WORKLOAD_UID)) ||
+	    !wants(s, site, p, wl)) {
 		return false;
 	}
-	if (str_is(json_str_at(o, "/kind"), "Pod") &&
-	    !user_local(s, user_by_uid(s, json_str_at(o, ORIGIN_UID)), o)) {
-		return false;
-	}
-	return has_condition(wl, "QuotaReserved") &&
-	       (!winner || winner == p || is_winner_anew(s, site, wl));
+	return !str_is(json_str_at(o, "/kind"), "Pod") ||
+	       user_local(s, user_by_uid(s, json_str_at(o, ORIGIN_UID)), o) != NULL;
 }
 
 static struct leftover *find(struct judge *j, mk_str uid)

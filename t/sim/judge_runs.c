@@ -29,6 +29,9 @@ bool judge_runs(const struct sim *s, const struct json *o)
 	if (!judge_is_marked(s, o) || judge_was_disowned(s, o)) {
 		return false;
 	}
+	if (is_set(o)) {
+		return json_int(json_at(o, "/status/readyReplicas"), 0) > 0;
+	}
 	return !job_over(o) && (is_pod(o) ? json_len(json_at(o, "/spec/schedulingGates")) == 0
 					  : !json_bool(json_at(o, "/spec/suspend")));
 }

@@ -19,6 +19,7 @@ static const struct {
 	const char *api_version, *group, *version, *plural, *kind, *resource;
 	const char *spec;
 	const char *running, *stopped, *ended; /* status; NULL: it never ends */
+	unsigned components;                   /* its Workloads; 0: one, and it can be suspended */
 } kinds[USER_KINDS] = {
 	[USER_OF_JOBS] = {.resource = JOBS},
 	[USER_OF_JOBSETS] =
@@ -40,6 +41,14 @@ static const struct {
 				 "ray.io/v1/rayclusters",
 				 "\"headGroupSpec\":{" TEMPLATE "},\"workerGroupSpecs\":[]",
 				 "{\"state\":\"ready\"}", "{\"state\":\"suspended\"}", NULL},
+	[USER_OF_STATEFULSETS] = {"apps/v1", "apps", "v1", "statefulsets", "StatefulSet",
+				  "apps/v1/statefulsets", "\"replicas\":1," TEMPLATE,
+				  .components = 1},
+	[USER_OF_LEADERS] = {"leaderworkerset.x-k8s.io/v1", "leaderworkerset.x-k8s.io", "v1",
+			     "leaderworkersets", "LeaderWorkerSet",
+			     "leaderworkerset.x-k8s.io/v1/leaderworkersets",
+			     "\"replicas\":2,\"leaderWorkerTemplate\":{\"size\":1}",
+			     .components = 2},
 	[USER_OF_GROUPS] = {.resource = PODS},
 };
 
@@ -51,6 +60,13 @@ const char *job_resource(const struct sim *s, size_t i)
 const char *user_resource(const struct user *u)
 {
 	return kinds[u->of].resource;
+}
+
+bool is_set(const struct json *o)
+{
+	mk_str kind = json_str_at(o, "/kind");
+
+	return str_is(kind, "StatefulSet") || str_is(kind, "LeaderWorkerSet");
 }
 
 bool is_job_resource(mk_str resource)
@@ -98,8 +114,11 @@ mk_str sim_kinds_body(struct sim *s, const struct user *u)
 		&s->arena,
 		"{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\","
 		"\"namespace\":\"default\",\"labels\":{\"kueue.x-k8s.io/queue-name\":\"%s\"}},"
-		"\"spec\":{\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\",%s}}",
+		"\"spec\":{%s%s}}",
 		kinds[u->of].api_version, kinds[u->of].kind, u->name, u->elsewhere ? "lq3" : "lq",
+		kinds[u->of].components
+			? ""
+			: "\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\",",
 		kinds[u->of].spec);
 }
 
@@ -116,31 +135,63 @@ static void suspend(struct sim *s, const struct user *u, struct plane *p, bool o
 	      on ? STR("{\"spec\":{\"suspend\":true}}") : STR("{\"spec\":{\"suspend\":false}}"));
 }
 
+/* Who has Pods of its own owns its Workloads without controlling them, and they name it. */
 static mk_str owner(struct sim *s, const struct user *u, const struct json *job)
 {
 	return arena_printf(
 		&s->arena,
-		"[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%.*s\","
-		"\"controller\":true}]",
+		"[{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"name\":\"%s\",\"uid\":\"%.*s\"%s}]",
 		kinds[u->of].api_version, kinds[u->of].kind, u->name,
-		STR_ARG(json_str_at(job, "/metadata/uid")));
+		STR_ARG(json_str_at(job, "/metadata/uid")),
+		kinds[u->of].components ? "" : ",\"controller\":true");
+}
+
+static const char *notes(struct sim *s, const struct user *u, unsigned component)
+{
+	return kinds[u->of].components == 0
+		       ? ""
+		       : arena_printf(&s->arena,
+				      "\"annotations\":{\"kueue.x-k8s.io/job-owner-gvk\":\"%s, "
+				      "Kind=%s\",\"kueue.x-k8s.io/job-owner-name\":\"%s\","
+				      "\"kueue.x-k8s.io/component-workload-index\":\"%u\"},",
+				      kinds[u->of].api_version, kinds[u->of].kind, u->name,
+				      component)
+				 .p;
+}
+
+/* Names as Kueue's, which the engine makes out for components. */
+static mk_str workload_name(struct sim *s, const struct user *u, const struct json *job,
+			    unsigned component)
+{
+	return arena_printf(&s->arena, "job-%s-%.5s%s", u->name,
+			    json_str_at(job, "/metadata/uid").p, component > 0 ? "-1" : "");
 }
 
 static void make_workload(struct sim *s, const struct user *u, struct plane *p,
-			  const struct json *job)
+			  const struct json *job, unsigned component)
 {
-	mk_str uid = json_str_at(job, "/metadata/uid");
-
 	(void)plane_request(p, "POST", WORKLOADS_PATH, NULL,
 			    arena_printf(&s->arena,
 					 "{\"apiVersion\":\"kueue.x-k8s.io/"
 					 "v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
-					 "\"name\":\"job-%s-%.5s\",\"namespace\":\"default\","
+					 "\"name\":\"%.*s\",\"namespace\":\"default\",%s"
 					 "\"ownerReferences\":%.*s},"
 					 "\"spec\":{\"queueName\":\"%s\",\"podSets\":[{\"name\":"
 					 "\"main\",\"count\":1,%s}]}}",
-					 u->name, uid.p, STR_ARG(owner(s, u, job)),
+					 STR_ARG(workload_name(s, u, job, component)),
+					 notes(s, u, component), STR_ARG(owner(s, u, job)),
 					 u->elsewhere ? "lq3" : "lq", TEMPLATE));
+}
+
+/* Each component's that is not there. */
+static void make_workloads(struct sim *s, const struct user *u, struct plane *p,
+			   const struct json *job)
+{
+	for (unsigned i = 0; i < kinds[u->of].components; i++) {
+		if (!ks_get(p->store, WORKLOADS, STR("default"), workload_name(s, u, job, i))) {
+			make_workload(s, u, p, user_job(u, p), i);
+		}
+	}
 }
 
 static bool is_admitted(const struct json *wl)
@@ -174,10 +225,12 @@ static void play_home(struct sim *s, const struct user *u)
 	if (!job || json_at(job, "/metadata/deletionTimestamp") != NULL) {
 		return;
 	}
-	if (!wl && !json_bool(json_at(job, "/spec/suspend"))) {
+	if (kinds[u->of].components > 0) {
+		make_workloads(s, u, p, job);
+	} else if (!wl && !json_bool(json_at(job, "/spec/suspend"))) {
 		suspend(s, u, p, true);
 	} else if (!wl && !job_over(job)) {
-		make_workload(s, u, p, job);
+		make_workload(s, u, p, job, 0);
 	} else if (wl != NULL && job_over(job)) {
 		if (!has_condition(wl, "Finished")) {
 			finish(s, p, arena_dup(&s->arena, json_str_at(wl, "/metadata/name")), wl);
@@ -215,12 +268,34 @@ static bool is_active(const struct json *job)
 	       str_is(json_str_at(job, "/status/state"), "ready");
 }
 
+/* Kueue lets the Pods of each component start whose clone is admitted, and stops the others. */
+static void play_set(struct sim *s, const struct user *u, struct plane *p, const struct json *set)
+{
+	const struct json *local = user_job(u, &s->plane[u->site->home]);
+	int64_t ready = 0;
+
+	for (unsigned i = 0; i < kinds[u->of].components; i++) {
+		const struct json *wl =
+			ks_get(p->store, WORKLOADS, STR("default"), workload_name(s, u, local, i));
+
+		ready += json_str_at(wl, ORIGIN).n > 0 && is_admitted(wl);
+	}
+	if (json_int(json_at(set, "/status/readyReplicas"), 0) != ready) {
+		set_status(s, u, p,
+			   arena_printf(&s->arena, "{\"readyReplicas\":%lld}", (long long)ready));
+	}
+}
+
 static void play_worker(struct sim *s, struct user *u, struct plane *p)
 {
 	const struct json *job = user_job(u, p), *wl;
 	mk_str name = arena_dup(&s->arena, json_str_at(job, PREBUILT));
 
 	if (json_str_at(job, ORIGIN).n == 0) {
+		return;
+	}
+	if (kinds[u->of].components > 0) {
+		play_set(s, u, p, job);
 		return;
 	}
 	wl = ks_get(p->store, WORKLOADS, STR("default"), name);

@@ -53,7 +53,8 @@ const struct json *workload_of(struct sim *s, const struct user *u)
 		} else {
 			ref = json_elem(json_get(meta, "ownerReferences"), 0);
 		}
-		if (str_is(json_str(json_get(ref, "name")), u->name) && is_newer(o, best)) {
+		if (str_is(json_str(json_get(ref, "name")), u->name) && !is_follower(o) &&
+		    is_newer(o, best)) {
 			best = o;
 		}
 	}

@@ -61,6 +61,13 @@ static void user_init(struct sim *s, size_t i, struct site *site, size_t number)
 	}
 }
 
+void user_deletes_at(struct sim *s, size_t i, int64_t at)
+{
+	s->user[i].kind = USER_DELETED;
+	s->user[i].delete_at = at;
+	turn_at(s, i, TURN_DELETE, at);
+}
+
 void users_init(struct sim *s)
 {
 	size_t n = 20 + (size_t)rng_below(&s->rng, 4);
@@ -168,11 +175,23 @@ struct user *user_by_uid(struct sim *s, mk_str uid)
 	return NULL;
 }
 
+bool is_follower(const struct json *wl)
+{
+	mk_str index =
+		json_str_at(wl, "/metadata/annotations/kueue.x-k8s.io~1component-workload-index");
+
+	return index.n > 0 && !str_is(index, "0");
+}
+
 struct user *user_by_workload(struct sim *s, const struct json *wl)
 {
-	struct user *u = user_by_uid(
-		s,
-		json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0), "uid")));
+	struct user *u =
+		is_follower(wl)
+			? NULL
+			: user_by_uid(
+				  s, json_str(json_get(
+					     json_elem(json_at(wl, "/metadata/ownerReferences"), 0),
+					     "uid")));
 
 	for (size_t i = 0; !u && i < s->n_users; i++) {
 		if (s->user[i].group != NULL &&

@@ -44,5 +44,7 @@ const struct json *user_job(const struct user *u, const struct plane *p);
 /* What the copy is one of, on its manager: the job or the member of its uid; NULL: it is gone. */
 const struct json *user_local(const struct sim *s, const struct user *u, const struct json *copy);
 bool is_job_resource(mk_str resource);
+/* A StatefulSet or a LeaderWorkerSet: it cannot be suspended, and its Pods are its own. */
+bool is_set(const struct json *o);
 
 #endif
