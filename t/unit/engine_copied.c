@@ -128,6 +128,27 @@ static void made_anew_unseen(void)
 	w_free(w);
 }
 
+/* The same, and the worker's MultiKueueCluster is gone when the process starts. */
+static void made_anew_unnamed(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running(w);
+
+	w_stop(w);
+	w_del(w, wl);
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	a_workload(w, "j");
+	w_start(w);
+	w_later(w, 20 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 80 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   "... or is one that the config names, and no MultiKueueCluster leads to");
+	w_later(w, 90 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... for as long as for one that is lost");
+	w_free(w);
+}
+
 /* The same, and the MultiKueueCluster is there again: its server shows the copy. */
 static void is_back(bool has_copy)
 {
@@ -313,6 +334,7 @@ int main(void)
 	made_anew(false);
 	made_anew(true);
 	made_anew_unseen();
+	made_anew_unnamed();
 	next_round();
 	another_job();
 	winner_is_cleared();

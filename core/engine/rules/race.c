@@ -289,18 +289,36 @@ static bool was_seen_anywhere(const struct pass *p)
  * The job's status says that it runs, no winner is on record, and this process has seen no copy:
  * the Workload was made anew while the job ran, and the copy may be where nothing is seen yet.
  */
+static bool is_said_to_run(const struct pass *p)
+{
+	return !p->grouped && p->job && facts_is(p->job->facts, F_ACTIVE | F_MANAGED) &&
+	       !was_seen_anywhere(p);
+}
+
 static bool may_run_since_before(struct pass *p, struct clone *k)
 {
 	bool waits;
 
-	if (p->grouped || !p->job || !facts_is(p->job->facts, F_ACTIVE | F_MANAGED) ||
-	    was_seen_anywhere(p)) {
+	if (!is_said_to_run(p)) {
 		return false;
 	}
 	waits = !watches_ready(p->e, k->c, p->kind) && table_view(k->c, p->kind) != VIEW_MISSING &&
 		!lost_given_up(p, k->c, p->kind);
 	k->lacks |= waits; /* so that the watch looks for the kind */
 	return waits;
+}
+
+/* The same of a cluster that the config names, whose MultiKueueCluster this process never saw. */
+static bool may_run_unnamed(struct pass *p)
+{
+	const struct engine *e = p->e;
+
+	for (size_t i = 0; is_said_to_run(p) && i < p->roster.n_named; i++) {
+		if (!cluster_named(e, p->roster.names[i])) {
+			return !pass_is_due(p, lost_after(e, e->start_ms, lost_patience(e)));
+		}
+	}
+	return false;
 }
 
 /*
@@ -310,7 +328,7 @@ static bool may_run_since_before(struct pass *p, struct clone *k)
  */
 static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
-	bool any = copied_waits(p);
+	bool any = copied_waits(p) | may_run_unnamed(p);
 
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);
