@@ -331,6 +331,9 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 void user_restored(struct sim *s, struct user *u)
 {
 	u->deleted = u->kind == USER_NO_ADAPTER ? !workload_of(s, u) : !user_job(u, home_of(s, u));
+	if (!u->deleted && (u->of == USER_OF_STATEFULSETS || u->of == USER_OF_LEADERS)) {
+		turn_at(s, (size_t)(u - s->user), TURN_DELETE, s->now + MINUTE); /* it is back */
+	}
 	if (u->group != NULL) {
 		groups_restored(u);
 	}

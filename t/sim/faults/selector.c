@@ -16,8 +16,11 @@ static void selector_prepare(struct sim *s)
 
 static void selector_draw(struct sim *s, struct fault *f, struct rng *r)
 {
+	/* Jobs of the other config have that worker alone. */
+	bool is_needed = s->alias.place == ALIAS_OTHER_CONFIG && s->alias.plane == 1;
+
 	(void)f;
-	if (rng_chance(r, 3, 4)) {
+	if (rng_chance(r, 3, 4) && !is_needed) {
 		plane_set_quota(&s->plane[1], 0);
 		users_clear_later(s);
 	}
