@@ -16,8 +16,8 @@ static void selector_prepare(struct sim *s)
 
 static void selector_draw(struct sim *s, struct fault *f, struct rng *r)
 {
-	/* Jobs of the other config have that worker alone. */
-	bool is_needed = s->alias.place == ALIAS_OTHER_CONFIG && s->alias.plane == 1;
+	/* The other config may name that worker alone. */
+	bool is_needed = s->alias.place == ALIAS_OTHER_CONFIG;
 
 	(void)f;
 	if (rng_chance(r, 3, 4) && !is_needed) {
