@@ -410,6 +410,42 @@ static void parted(void)
 	w_free(w);
 }
 
+/*
+ * The name under which a worker won is deleted. Its job is not taken for the loser of a worker that
+ * was lost in the round before, and is back with its copy.
+ */
+static void name_goes_while_a_lost_one_returns(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	alias(w, 3, 1);
+	config(w, "[\"w2\",\"w3\"]");
+	w_link(w, 2, LINK_DOWN);
+	w->stay_down[2] = true;
+	w_later(w, 16 * 60 * 1000);
+	evict(w, wl, "AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 5000);
+	release_quota(w, wl);
+	w_later(w, 5000);
+	give_quota(w, wl);
+	w_later(w, 5000);
+	admit(w, 1, "wl-j");
+	w_later(w, 5000);
+	is_str(w_str(w, wl, "/status/clusterName"), "w3", "a lost job wins under another name");
+	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"),
+	   "... and its copy on the lost worker is still there");
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w3"));
+	w_settle(w);
+	w->stay_down[2] = false;
+	w_link(w, 2, LINK_UP);
+	w_later(w, 10 * 60 * 1000);
+	ok(w_find(w, 1, JOB, "ns", "j") && clone_of(w, 1, "wl-j"),
+	   "the name is deleted, the lost worker is back: the winner's job is not deleted");
+	w_free(w);
+}
+
 int main(void)
 {
 	in_no_config(false);
@@ -431,5 +467,6 @@ int main(void)
 	winner_is_down();
 	ended_by_a_name_unknown();
 	parted();
+	name_goes_while_a_lost_one_returns();
 	return done_testing();
 }

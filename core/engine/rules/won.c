@@ -435,18 +435,23 @@ static void give_up(struct pass *p, struct clone *k)
 
 /*
  * The winner's MultiKueueCluster is gone, perhaps because it was renamed, or leads elsewhere,
- * perhaps because two were swapped. A job of this round
- * exists only on the cluster that was recorded, so the clone with a job is the winner.
+ * perhaps because two were swapped. A job of this round exists only on the cluster that was
+ * recorded, so the clone with a job is the winner. One of a round before may be back, too: which of
+ * two it is nothing tells, and neither is removed.
  */
 static struct clone *renamed_winner(struct pass *p)
 {
+	struct clone *found = NULL;
+
 	for (CLONES_EACH(k, p)) {
-		if ((k->in_config || !p->config) && twin_is_ours(k->twin) &&
-		    twin_is_ours(twin_recorded(p, k))) {
-			return k;
+		if (twin_is_ours(k->twin) && twin_is_ours(twin_recorded(p, k))) {
+			if (found) {
+				return NULL;
+			}
+			found = k;
 		}
 	}
-	return NULL;
+	return found && (found->in_config || !p->config) ? found : NULL;
 }
 
 /*

@@ -16,7 +16,8 @@ static void sets_draw(struct sim *s, struct fault *f, struct rng *r)
 	sim_kinds_init(s);
 	for (size_t i = 0; i < s->n_users; i++) {
 		if (s->user[i].kind == USER_JOB && rng_chance(r, 1, 2)) {
-			s->user[i].of = rng_chance(r, 1, 2) ? USER_OF_STATEFULSETS : USER_OF_LEADERS;
+			s->user[i].of =
+				rng_chance(r, 1, 2) ? USER_OF_STATEFULSETS : USER_OF_LEADERS;
 			user_deletes_at(s, i, s->user[i].create_at + rng_range(r, 100, 5 * MINUTE));
 		}
 	}
