@@ -398,6 +398,7 @@ static void ends_refused_while_others_move(void)
 	is_str(w_str(w, wl, "/status/clusterName"), "w1", "... the group wins elsewhere");
 	ok(pod_on(w, 1, "p-2") && !pod_on(w, 1, "p-0") && !pod_on(w, 1, "p-1"),
 	   "... those that have ended are not run again");
+	w_later(w, 30 * 60 * 1000);
 	w->rig.times = 0;
 	w_later(w, 10 * 60 * 1000);
 	is_str(phase_of(w, 0, "p-0"), "Succeeded", "the manager takes it: the end is home");

@@ -394,6 +394,22 @@ static void forget(struct pass *p, struct table *t, bool over)
 	}
 }
 
+bool finish_keeps(const struct pass *p, const struct clone *k)
+{
+	const struct table *t = p->kind ? k->c->tables[p->kind] : NULL;
+	const struct group *g = t ? store_group(t, p->w->ns, p->w->name) : NULL;
+	const struct record *r = t ? store_find(t, p->w->ns, p->object) : NULL;
+	bool any = r && r->ending;
+
+	if (p->e->store.n_endings == 0 || !g) {
+		return any;
+	}
+	for (LIST_EACH_AS(const struct member, m, &g->members, node)) {
+		any |= m->record->ending != NULL;
+	}
+	return any;
+}
+
 void finish_forget(struct pass *p)
 {
 	bool over = !p->local || facts_is(p->f, F_TERMINATING) ||

@@ -30,6 +30,8 @@ bool finish_is_told(struct pass *p);
 bool finish_seen(struct pass *p);
 /* Frees what was kept for that, when no longer needed. */
 void finish_forget(struct pass *p);
+/* Is such an end kept of an object there? The watch that showed it stays open. */
+bool finish_keeps(const struct pass *p, const struct clone *k);
 /*
  * May the copy there be removed, as far as its end goes? One that was seen to have ended stays
  * until the local job has that end, whatever rule wants to remove it: it is being written then.

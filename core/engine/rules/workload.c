@@ -421,7 +421,8 @@ static bool count_uses(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		const struct record *job = twin_record(p, k);
 		bool here = k->r && (k->r->present || k->r->inflight || k->r->unknown);
-		bool in_use = here || k->lacks || has_copy(p, job) || may_have_copy(p, k);
+		bool in_use = here || k->lacks || has_copy(p, job) || may_have_copy(p, k) ||
+			      finish_keeps(p, k);
 		struct wl_cluster *wc;
 
 		if (k->twin == TWIN_ALIAS) {
