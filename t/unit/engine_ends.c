@@ -344,6 +344,23 @@ static void ends_while_removed(void)
 	w_free(w);
 }
 
+/* The same, as a client finishes the Workload of a job that runs. */
+static void ends_while_finished(void)
+{
+	struct object *wl;
+	struct world *w = copy_goes(&wl);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	w_drop(w, w->n_q); /* the watch is late */
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Stopped\",\"message\":\"m\"}]}}");
+	w_later(w, 5000);
+	ok(is_complete(w), "it has ended as its Workload was finished: its end comes home as well");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and it goes");
+	w_free(w);
+}
+
 /* The copy's status changes faster than it can be deleted as seen. */
 static void changes_while_removed(void)
 {
@@ -382,6 +399,7 @@ int main(void)
 	removed_while_it_runs();
 	clone_goes_first();
 	ends_while_removed();
+	ends_while_finished();
 	changes_while_removed();
 	refused_for_a_while(ERR_DENIED, 403, OF_RIGHTS, 30 * 1000);
 	refused_for_a_while(ERR_DENIED, 401, "Unauthorized", 30 * 1000);

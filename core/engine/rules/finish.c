@@ -291,8 +291,8 @@ bool finish_lets_go(struct pass *p, struct clone *k)
 
 bool finish_would_owe(const struct pass *p, const struct clone *k)
 {
-	return p->local && !(p->f->flags & (F_TERMINATING | F_FINISHED)) && counts(p, k) &&
-	       p->job && facts_is(p->job->facts, F_MANAGED) &&
+	return p->local && !facts_is(p->f, F_TERMINATING) && counts(p, k) && p->job &&
+	       facts_is(p->job->facts, F_MANAGED) &&
 	       !(p->job->facts->flags & (F_TERMINATING | F_ENDED));
 }
 
