@@ -149,6 +149,31 @@ static void made_anew_unnamed(void)
 	w_free(w);
 }
 
+/* The same, and the config does not name the worker any more. */
+static void made_anew_outside(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w->stay_down[2] = true;
+	w_stop(w);
+	w_del(w, wl);
+	config(w, "[\"w1\",\"w3\"]");
+	a_workload(w, "j");
+	w_start(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 20 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 80 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"), "... or is one that the config named before");
+	w->stay_down[2] = false;
+	w_link(w, 2, LINK_UP);
+	w_later(w, 20 * SECOND);
+	ok(!w_find(w, 2, JOB, "ns", "j") && w_find(w, 1, JOB, "ns", "j"),
+	   "... which shows the copy again: it goes, and the other one wins");
+	w_free(w);
+}
+
 /* The same, and the MultiKueueCluster is there again: its server shows the copy. */
 static void is_back(bool has_copy)
 {
@@ -335,6 +360,7 @@ int main(void)
 	made_anew(true);
 	made_anew_unseen();
 	made_anew_unnamed();
+	made_anew_outside();
 	next_round();
 	another_job();
 	winner_is_cleared();

@@ -308,17 +308,30 @@ static bool may_run_since_before(struct pass *p, struct clone *k)
 	return waits;
 }
 
-/* The same of a cluster that the config names, whose MultiKueueCluster this process never saw. */
-static bool may_run_unnamed(struct pass *p)
+/*
+ * The same of clusters outside of the config, which may have named them when this process did not
+ * run, and of one that it names, whose MultiKueueCluster this process never saw.
+ */
+static bool may_run_outside(struct pass *p)
 {
 	const struct engine *e = p->e;
+	bool any = false;
 
-	for (size_t i = 0; is_said_to_run(p) && i < p->roster.n_named; i++) {
+	if (!is_said_to_run(p)) {
+		return false;
+	}
+	for (WORKERS_EACH(c, e)) {
+		struct clone outside = {.c = c};
+
+		any |= !pass_clone_on(p, c) && may_run_since_before(p, &outside);
+	}
+	for (size_t i = 0; !any && i < p->roster.n_named; i++) {
 		if (!cluster_named(e, p->roster.names[i])) {
-			return !pass_is_due(p, lost_after(e, e->start_ms, lost_patience(e)));
+			any = !pass_is_due(p, lost_after(e, e->start_ms, lost_patience(e)));
 		}
 	}
-	return false;
+	p->anywhere |= any;
+	return any;
 }
 
 /*
@@ -328,7 +341,7 @@ static bool may_run_unnamed(struct pass *p)
  */
 static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
-	bool any = copied_waits(p) | may_run_unnamed(p);
+	bool any = copied_waits(p) | may_run_outside(p);
 
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);
