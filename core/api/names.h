@@ -43,6 +43,8 @@
 #define NAME_MANAGED_BY "app.kubernetes.io/managed-by"   /* label of what the daemon makes here */
 #define NAME_MANAGER_ID NAME_OUR_GROUP "/manager-id"     /* uid of the manager's kube-system */
 #define NAME_WORKLOAD_UID NAME_OUR_GROUP "/workload-uid" /* of the Workload on the manager */
+/* On a copy that several Workloads share: the one of them for which it was made. */
+#define NAME_MADE_FOR NAME_OUR_GROUP "/workload"
 /* Hash of the Workload's spec from which a clone was made. */
 #define NAME_SPEC_HASH NAME_OUR_GROUP "/spec-hash"
 #define NAME_OUR_OWNER_KIND NAME_OUR_GROUP "/owner-kind" /* "batch/v1, Kind=Job" */

@@ -283,6 +283,27 @@ static void nowhere_on_record(void)
 	w_free(w);
 }
 
+/* The set and its Workloads are deleted while no process runs, after its clones: the copy goes. */
+static void gone_while_away(void)
+{
+	struct world *w = w_new(2);
+	struct object *c[2];
+
+	running_set(w, c);
+	w->up[0] = false;
+	w_del(w, clone_of(w, 2, "c0"));
+	w_del(w, clone_of(w, 2, "c1"));
+	w_del(w, c[0]);
+	w_del(w, c[1]);
+	w_del(w, w_find(w, 0, SET, "ns", "s"));
+	w->up[0] = true;
+	w_restart(w);
+	w_later(w, 10 * 60 * 1000);
+	ok(!w_find(w, 2, SET, "ns", "s"),
+	   "a set without clones whose Workloads are gone is removed");
+	w_free(w);
+}
+
 int main(void)
 {
 	w_more = &set_plugin;
@@ -299,5 +320,6 @@ int main(void)
 	undone();
 	another_set();
 	nowhere_on_record();
+	gone_while_away();
 	return done_testing();
 }

@@ -403,7 +403,9 @@ void job_stamp(struct pass *p, struct json *draft)
 	json_set_str(a, notes, NAME_ORIGIN_UID, str_of(p->job->uid));
 	json_set_str(a, notes, NAME_MANAGER_ID, str_of(p->e->manager_id));
 	if (group_has_replicas(p)) {
-		return; /* it belongs to no single Workload */
+		/* It belongs to no single Workload; this name leads to it when all of them are gone. */
+		json_set_str(a, notes, NAME_MADE_FOR, p->w->name);
+		return;
 	}
 	json_set_str(a, notes, NAME_WORKLOAD_UID, str_of(p->local->uid));
 	json_set(a, notes, STR(NAME_PREBUILT), by_annotation ? json_new_str(a, p->w->name) : NULL);

@@ -309,13 +309,15 @@ static void draw_workload(struct draw *d, const struct json *obj)
 /* The gate decides which of annotation and label counts first; a label holds at most 63 bytes. */
 static mk_str prebuilt_of(const struct draw *d)
 {
-	mk_str in_annotation = annotation(d, NAME_PREBUILT);
-	mk_str in_label = label(d, NAME_PREBUILT);
+	mk_str note = annotation(d, NAME_PREBUILT), label_is = label(d, NAME_PREBUILT);
 
-	if (d->env->annotation_first) {
-		return in_annotation.n > 0 ? in_annotation : in_label;
+	if (note.n + label_is.n == 0) {
+		return annotation(d, NAME_MADE_FOR);
 	}
-	return in_label.n > 0 || in_annotation.n <= 63 ? in_label : in_annotation;
+	if (d->env->annotation_first) {
+		return note.n > 0 ? note : label_is;
+	}
+	return label_is.n > 0 || note.n <= 63 ? label_is : note;
 }
 
 static void draw_group(struct draw *d)

@@ -79,7 +79,7 @@ enum fact_str {
 	S_LOCAL_UID,
 	S_SPEC_HASH,
 	S_ORIGIN_UID, /* remote job */
-	S_PREBUILT,   /* remote job: name of its Workload */
+	S_PREBUILT,   /* remote job: name of its Workload, or of the first of several */
 	/* job: why it is not managed; clone: reason of Evicted; others: that of the condition */
 	S_REASON,
 	/* check, cluster, ClusterQueue: message of the condition; clone: why it has no quota */
