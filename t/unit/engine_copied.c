@@ -174,6 +174,49 @@ static void made_anew_outside(void)
 	w_free(w);
 }
 
+/*
+ * The round ended, and Kueue began the next one, before its copy was stopped; then the daemon was
+ * gone. 'comes': the worker where the copy is does before it counts as lost.
+ */
+static void evicted_unseen(bool comes)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+	struct pending *up;
+
+	w->stay_down[2] = true;
+	w_stop(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":null}}");
+	evict(w, wl, "Evicted due to AdmissionCheck in Retry state");
+	release_quota(w, wl);
+	give_quota(w, wl);
+	w_start(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 20 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 80 * SECOND);
+	ok(strstr(check_message(w, wl), "a copy from before an eviction may be there"),
+	   "the check's message says what is waited for");
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   "evicted once, and a worker was never seen: it is waited for");
+	if (comes) {
+		w->stay_down[2] = false;
+		up = w_event(w, EV_LINK, 2, 0);
+		up->ev.link = LINK_UP;
+		up->name = w_dup(STR("worker-2"));
+		w_later(w, 5 * SECOND);
+		ok(!w_find(w, 1, JOB, "ns", "j"), "... also until its lists are here");
+		w_link(w, 2, LINK_UP);
+		w_later(w, 5 * SECOND);
+		ok(!w_find(w, 2, JOB, "ns", "j"), "... it is back: the copy there goes");
+	} else {
+		w_later(w, 90 * SECOND);
+	}
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL,
+	   comes ? "... then the job goes on" : "... until it counts as lost");
+	w_free(w);
+}
+
 /* The same, and the MultiKueueCluster is there again: its server shows the copy. */
 static void is_back(bool has_copy)
 {
@@ -361,6 +404,8 @@ int main(void)
 	made_anew_unseen();
 	made_anew_unnamed();
 	made_anew_outside();
+	evicted_unseen(false);
+	evicted_unseen(true);
 	next_round();
 	another_job();
 	winner_is_cleared();

@@ -107,6 +107,23 @@ static void maybe_there(struct pass *p, const struct clone *k, struct why_cluste
 	say_lost_at(p, lost_deadline(p->e, k->c, hidden_since(k->c, KIND_WORKLOAD)), w);
 }
 
+/* A round ended before this process began, and its copy may be left there. */
+static void maybe_left(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
+	int64_t until = lost_after(p->e, since, lost_patience(p->e));
+
+	if (until <= p->e->now) {
+		return;
+	}
+	w->words = why_say(p,
+			   "%.*s; a copy from before an eviction may be there, no other worker "
+			   "takes the job until that is known",
+			   STR_ARG(w->words));
+	w->until_ms = why_wall(p->e, until);
+	w->then = "the worker counts as lost, and another one may take the job";
+}
+
 /* Evicted on the manager, where quota is held until the job has stopped? */
 static bool winds_down(const struct pass *p)
 {
@@ -368,6 +385,8 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 			winner_hidden(p, k, KIND_WORKLOAD, ret);
 		} else if (winds_down(p) && (k->in_config || copied_on(p, k))) {
 			maybe_there(p, k, ret);
+		} else if (k->in_config && copied_before(p, k->c)) {
+			maybe_left(p, k, ret);
 		}
 		return;
 	}

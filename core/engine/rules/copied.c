@@ -112,6 +112,32 @@ bool copied_only_since(const struct pass *p, const struct clone *k)
 	return p->w->round.won_on != 0 && p->w->round.won_on == identified(k->c);
 }
 
+bool copied_seen(const struct pass *p)
+{
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		if (wc->copy.of != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Was there a round before whose copy this process has not seen? Kueue takes the quota of what it
+ * evicts as soon as the job's status does not say that it runs, which is written after the copy has
+ * begun and after it was stopped. What follows an eviction is the work of the process that is gone.
+ */
+bool copied_in_round_before(const struct pass *p)
+{
+	return facts_is(p->f, F_WAS_EVICTED) && !copied_seen(p);
+}
+
+bool copied_before(const struct pass *p, const struct cluster *c)
+{
+	return p->f && facts_is(p->f, F_QUOTA) && p->f->s[S_CLUSTER].n == 0 &&
+	       copied_in_round_before(p) && !c->was_up;
+}
+
 /* --- a server without a name ------------------------------------------------------------------ */
 
 void copied_lose(struct engine *e, struct wl *w, const struct wl_cluster *wc)

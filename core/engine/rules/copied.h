@@ -25,6 +25,15 @@ bool copied_elsewhere(const struct pass *p, const struct clone *k);
  * it led before.
  */
 bool copied_only_since(const struct pass *p, const struct clone *k);
+/* Has this process seen a copy of the job, anywhere? */
+bool copied_seen(const struct pass *p);
+/* Did a round end that may have left a copy, of which this process has seen none? */
+bool copied_in_round_before(const struct pass *p);
+/*
+ * Before the win: did a round end before this process began, and has it not seen the cluster since?
+ * A copy may be left there, which Kueue there may start again.
+ */
+bool copied_before(const struct pass *p, const struct cluster *c);
 /*
  * Until when a copy is waited for that was seen on a server to which no MultiKueueCluster leads any
  * more (monotonic ms); INT64_MIN: there is none, or such a server is in sight again.

@@ -230,7 +230,7 @@ static bool may_have_left(struct pass *p, const struct clone *k)
 	const struct wl_cluster *wc;
 	const struct table *t;
 
-	if (!(twin_is_ours(k->twin) || k->twin == TWIN_STALE) ||
+	if (!(twin_is_ours(k->twin) || k->twin == TWIN_STALE || copied_in_round_before(p)) ||
 	    watches_ready(p->e, k->c, p->kind)) {
 		return false;
 	}
@@ -275,16 +275,6 @@ static bool may_run_unseen(struct pass *p, struct clone *k)
 	return p->job && !members_each(p, k, runs_not) && !lost_given_up(p, k->c, p->kind);
 }
 
-static bool was_seen_anywhere(const struct pass *p)
-{
-	for (WL_CLUSTERS_EACH(wc, p->w)) {
-		if (wc->copy.of != 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * The job's status says that it runs, no winner is on record, and this process has seen no copy:
  * the Workload was made anew while the job ran, and the copy may be where nothing is seen yet.
@@ -292,14 +282,16 @@ static bool was_seen_anywhere(const struct pass *p)
 static bool is_said_to_run(const struct pass *p)
 {
 	return !p->grouped && p->job && facts_is(p->job->facts, F_ACTIVE | F_MANAGED) &&
-	       !was_seen_anywhere(p);
+	       !copied_seen(p);
 }
 
+/* So it may where a round before ended. */
 static bool may_run_since_before(struct pass *p, struct clone *k)
 {
 	bool waits;
 
-	if (!is_said_to_run(p)) {
+	if (!is_said_to_run(p) &&
+	    !(p->job && facts_is(p->job->facts, F_MANAGED) && copied_before(p, k->c))) {
 		return false;
 	}
 	waits = !watches_ready(p->e, k->c, p->kind) && table_view(k->c, p->kind) != VIEW_MISSING &&

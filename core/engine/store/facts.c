@@ -145,6 +145,7 @@ static void draw_conditions(struct draw *d, const struct json *conditions)
 		mk_str message = json_str(json_get(it.val, "message"));
 
 		if (!is_true(it.val)) {
+			flag(d, F_WAS_EVICTED, str_is(type, "Evicted"));
 			if (d->env->remote && str_is(type, "QuotaReserved")) {
 				d->f.s[S_MESSAGE] = both_ends(d->a, message);
 				flag(d, F_NEVER_FITS, facts_never_fits(message, d->spec));

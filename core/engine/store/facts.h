@@ -55,6 +55,7 @@ enum {
 	/* of clones: Kueue says that the queue there is too small for it, with nothing in it */
 	F_NEVER_FITS = F_PROFILE,
 	F_LATE = F_SECRET,      /* local Workload: its Ready check says more than who has won */
+	F_WAS_EVICTED = F_PATH, /* Workload: it was evicted, and got quota again */
 	F_CHILD = F_CORDONED,   /* remote: the controller of the copy S_OWNER_* made it: no copy */
 	F_SCALED = F_DRAINED,   /* local: it gives its worker the say in its size */
 	F_HERE = F_ADMITTED,    /* local: by its spec it runs on the manager, see facts.c */
