@@ -96,6 +96,26 @@ static void spec_is_edited(void)
 	w_free(w);
 }
 
+/* The same while the worker's watches are behind: the copy is read before it is given up. */
+static void spec_is_edited_unseen(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_later(w, 5000);
+	w->up[2] = false;
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w->up[2] = true;
+	w_take(w);
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"maximumExecutionTimeSeconds\":3600}"
+		"}");
+	is_home(w, "the spec is edited, and the watches are behind: the end is home");
+	is_str(check_state(w, wl), "Ready", "... no Retry is written");
+	w_free(w);
+}
+
 /* Another client rejects the Workload, and takes the winner away. */
 static void is_rejected(void)
 {
@@ -423,6 +443,7 @@ int main(void)
 	clone_is_ahead(false);
 	clone_is_ahead(true);
 	spec_is_edited();
+	spec_is_edited_unseen();
 	is_rejected();
 	clone_says_otherwise("OutOfSync", true);
 	clone_says_otherwise("OwnerNotFound", false);

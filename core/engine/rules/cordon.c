@@ -75,27 +75,13 @@ static bool has_ended(struct pass *p, struct clone *k)
 	return job && job->present && facts_is(job->facts, F_ENDED);
 }
 
-/* The watch may be behind, after an outage above all: a copy is read before it is given up. */
-static bool is_read(struct pass *p, struct clone *k)
-{
-	struct record *job = twin_record(p, k);
-
-	if (!job || !job->present || job->asked_at >= k->c->up_at) {
-		return true;
-	}
-	if (pass_ready(p, job)) {
-		ops_get(p->e, job);
-	}
-	return false;
-}
-
 bool cordon_drains(struct pass *p, struct clone *k)
 {
 	if (!k->c->own.drained || !twin_is_ours(k->twin) || !watches_ready(p->e, k->c, p->kind) ||
 	    (k->r->facts->flags & (F_FINISHED | F_EVICTED)) || members_each(p, k, has_ended)) {
 		return false;
 	}
-	if (!members_each(p, k, is_read)) {
+	if (!members_each(p, k, twin_is_read)) {
 		return true;
 	}
 	verdict_retry(p, k, R_DRAIN,

@@ -7,6 +7,8 @@
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/slices.h"
 
+enum { READ_MS = 10 * 1000 }; /* what was read is not older when it decides */
+
 /*
  * The manager's id decides. The origin only selects what a watch shows, and may have been another
  * one when the object was made. TWIN_OURS means that our annotations are there.
@@ -119,6 +121,19 @@ enum twin twin_left(const struct pass *p, const struct clone *k)
 	}
 	return r && r->present && facts_is(r->facts, F_TERMINATING) ? TWIN_ABSENT
 								    : twin_of_job(p, r);
+}
+
+bool twin_is_read(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+
+	if (!r || !r->present || (r->asked_at != 0 && p->e->now - r->asked_at <= READ_MS)) {
+		return true;
+	}
+	if (pass_ready(p, r)) {
+		ops_get(p->e, r);
+	}
+	return false;
 }
 
 bool twin_surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)

@@ -23,6 +23,12 @@ enum twin twin_there(const struct pass *p, const struct clone *k);
 /* The same by the record alone, of jobs that are not being deleted. */
 enum twin twin_left(const struct pass *p, const struct clone *k);
 /*
+ * Was the copy there, if any is seen, read of late? Else a get is sent. A watch may be behind for
+ * as long as its connection is not found to be dead: before a round is ended for a reason that has
+ * nothing to do with the copy, a look shows whether it has ended.
+ */
+bool twin_is_read(struct pass *p, struct clone *k);
+/*
  * Is the object absent according to a get? A list alone does not suffice where absence decides
  * about a job: a watch may lag. False: present, or the get's answer queues the pass.
  */

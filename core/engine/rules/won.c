@@ -266,28 +266,6 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 }
 
 /*
- * The clone was made from another spec than the local one: its job is given up, unless the breaker
- * is open.
- */
-static void other_spec(struct pass *p, struct clone *k)
-{
-	bool busy = p->local->inflight != NULL;
-
-	if (inplace_shrink(p, k)) {
-		return;
-	}
-	rule_hit(p->e, R_SPEC);
-	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) ||
-	    breaker_holds(p->e, wl_cluster_known(p->w, k->c->id))) {
-		return;
-	}
-	verdict_remote_gone(p, k);
-	if (!busy && p->local->inflight) {
-		breaker_gave_up(p, k->c);
-	}
-}
-
-/*
  * A winner was admitted as it won. To a process that has not seen that, its watch may show a state
  * from before the win: it looks once more.
  */
@@ -319,30 +297,6 @@ static bool is_given_up(struct pass *p, const struct clone *k)
 {
 	return !clone_is(k, F_ADMITTED) || clone_is(k, F_FINISHED) || clone_is(k, F_EVICTED) ||
 	       !race_in_sync(p, k);
-}
-
-static void winner(struct pass *p, struct clone *k)
-{
-	if (p->authority != AUTHORITY_FULL) {
-		won_go_on(p, k);
-	} else if (is_given_up(p, k) && finish_has_ended(p, k)) {
-		finish_local(p, k);
-	} else if (clone_is(k, F_FINISHED)) {
-		finish_remotely(p, k);
-	} else if (!clone_is(k, F_ADMITTED) && !has_seen_it(p, k)) {
-		return;
-	} else if (clone_is(k, F_EVICTED)) {
-		evicted(p, k);
-	} else if (!race_in_sync(p, k)) {
-		other_spec(p, k);
-	} else if (clone_is(k, F_ADMITTED)) {
-		priority_sync(p, k);
-		topology_write(p, k);
-		won_run_job(p, k);
-		message_won(p, k);
-	} else {
-		verdict_remote_gone(p, k);
-	}
 }
 
 /*
@@ -377,22 +331,10 @@ static bool object_told(struct pass *p, struct clone *k)
 	return true;
 }
 
-/*
- * The winner's MultiKueueCluster is gone. Another MultiKueueCluster that the config does not name
- * may lead to its server: a job that ended there still gets its status copied, and does not run
- * again. Its clone may be gone: a worker's Kueue may remove Finished Workloads.
- */
-static void cluster_gone(struct pass *p)
+/* The same of what was read of late. */
+static bool object_read(struct pass *p, struct clone *k)
 {
-	for (CLONES_EACH(k, p)) {
-		bool has = twin_is_ours(k->twin) || twin_is_ours(twin_recorded(p, k));
-
-		if (has && watches_ready(p->e, k->c, p->kind) && !members_each(p, k, object_told)) {
-			return;
-		}
-	}
-	remove_jobless(p, NULL);
-	hidden_cluster(p, p->f->s[S_CLUSTER]);
+	return twin_is_read(p, k) && object_told(p, k);
 }
 
 /*
@@ -421,7 +363,7 @@ static void give_up(struct pass *p, struct clone *k)
 				    STR("Admitting remote no longer exists"));
 			return;
 		}
-	} else if (!members_each(p, k, object_told)) {
+	} else if (!members_each(p, k, k->twin == TWIN_ABSENT ? object_told : object_read)) {
 		return;
 	}
 	if (p->authority != AUTHORITY_FULL) {
@@ -431,6 +373,70 @@ static void give_up(struct pass *p, struct clone *k)
 	} else {
 		verdict_remote_gone(p, k);
 	}
+}
+
+/*
+ * The clone was made from another spec than the local one: its job is given up, unless the breaker
+ * is open.
+ */
+static void other_spec(struct pass *p, struct clone *k)
+{
+	bool busy = p->local->inflight != NULL;
+
+	if (inplace_shrink(p, k)) {
+		return;
+	}
+	rule_hit(p->e, R_SPEC);
+	if ((p->state != CHECK_READY && p->state != CHECK_PENDING) ||
+	    breaker_holds(p->e, wl_cluster_known(p->w, k->c->id))) {
+		return;
+	}
+	give_up(p, k);
+	if (!busy && p->local->inflight) {
+		breaker_gave_up(p, k->c);
+	}
+}
+
+static void winner(struct pass *p, struct clone *k)
+{
+	if (p->authority != AUTHORITY_FULL) {
+		won_go_on(p, k);
+	} else if (is_given_up(p, k) && finish_has_ended(p, k)) {
+		finish_local(p, k);
+	} else if (clone_is(k, F_FINISHED)) {
+		finish_remotely(p, k);
+	} else if (!clone_is(k, F_ADMITTED) && !has_seen_it(p, k)) {
+		return;
+	} else if (clone_is(k, F_EVICTED)) {
+		evicted(p, k);
+	} else if (!race_in_sync(p, k)) {
+		other_spec(p, k);
+	} else if (clone_is(k, F_ADMITTED)) {
+		priority_sync(p, k);
+		topology_write(p, k);
+		won_run_job(p, k);
+		message_won(p, k);
+	} else {
+		give_up(p, k);
+	}
+}
+
+/*
+ * The winner's MultiKueueCluster is gone. Another MultiKueueCluster that the config does not name
+ * may lead to its server: a job that ended there still gets its status copied, and does not run
+ * again. Its clone may be gone: a worker's Kueue may remove Finished Workloads.
+ */
+static void cluster_gone(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		bool has = twin_is_ours(k->twin) || twin_is_ours(twin_recorded(p, k));
+
+		if (has && watches_ready(p->e, k->c, p->kind) && !members_each(p, k, object_told)) {
+			return;
+		}
+	}
+	remove_jobless(p, NULL);
+	hidden_cluster(p, p->f->s[S_CLUSTER]);
 }
 
 /*
