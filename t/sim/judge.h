@@ -55,7 +55,7 @@ struct judged {
 	struct led ended_by;  /* a member whose copy is gone: it saw the end before, perhaps */
 	struct led won_by;    /* it has seen the winner of this round on record */
 	int64_t waits_since;  /* 0: it does not wait */
-	uint64_t waits_uid;   /* of the Workload that waits, hashed: one made anew waits anew */
+	uint64_t waits_round; /* of the Workload that waits, hashed; see round_of */
 	uint64_t said;        /* its check's message then, hashed */
 };
 

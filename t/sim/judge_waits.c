@@ -73,6 +73,16 @@ static bool is_growing(const struct json *wl)
 	       str_is(json_str_at(wl, "/status/admissionChecks/0/state"), "Pending");
 }
 
+/* Which round of which Workload it is: one that loses its quota for a moment waits anew. */
+static uint64_t round_of(const struct json *wl)
+{
+	const struct json *c =
+		json_find(json_at(wl, "/status/conditions"), "type", "QuotaReserved");
+
+	return hash64(json_str_at(wl, "/metadata/uid")) ^
+	       hash64(json_str(json_get(c, "lastTransitionTime")));
+}
+
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 {
 	struct judged *j = judged_of(s, u);
@@ -80,16 +90,16 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	bool starting = is_starting(s, u, wl, w);
 	bool waits = is_waiting(wl) || is_growing(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
-	uint64_t uid = hash64(json_str_at(wl, "/metadata/uid"));
+	uint64_t round = round_of(wl);
 	int64_t since = judge_calm(s, u->site);
 
 	if (!waits || u->kind == USER_UNMANAGED || !user_job(u, &s->plane[u->site->home])) {
 		j->waits_since = 0;
 		return;
 	}
-	if (j->waits_since == 0 || j->waits_uid != uid) {
+	if (j->waits_since == 0 || j->waits_round != round) {
 		j->waits_since = s->now;
-		j->waits_uid = uid;
+		j->waits_round = round;
 		j->said = said;
 	}
 	if (since == INT64_MAX) {
