@@ -56,12 +56,13 @@ struct fault_kind {
 	 * or of churn gives every seed another meaning, one more world does not.
 	 */
 	unsigned number;
-	const char *name;   /* in tables and stories */
-	const char *world;  /* a world: its name for sim --world */
-	bool on_request;    /* a world: drawn only when it is named so */
-	const char *alone;  /* a world: why none may be named beside it; NULL: others may */
-	const char *beside; /* ... but this one, NULL: none */
-	bool lasts;         /* a world: what it wants counts to the end of the seed */
+	const char *name;    /* in tables and stories */
+	const char *world;   /* a world: its name for sim --world */
+	bool on_request;     /* a world: drawn only when it is named so */
+	const char *alone;   /* a world: why none may be named beside it; NULL: others may */
+	const char *beside;  /* ... but this one, NULL: none */
+	const char *without; /* a world that may not be named beside it, for the reason 'alone' */
+	bool lasts;          /* a world: what it wants counts to the end of the seed */
 	/*
 	 * A worker may be out of reach in it, so that a copy that the manager may not see cannot be
 	 * stopped. Faults of machines and of churn all count as such.

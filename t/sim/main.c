@@ -202,16 +202,22 @@ static uint64_t bit_of(const struct fault_kind *world)
 	return (uint64_t)1 << world->number;
 }
 
+static uint64_t bit_of_world(const char *name)
+{
+	return name ? bit_of(faults_world(str_of(name))) : 0;
+}
+
 /* Ends the program when worlds are named beside one that the judge does not know with them. */
 static void refuse_beside(uint64_t worlds, const struct fault_kind *world)
 {
-	uint64_t known = bit_of(world);
+	uint64_t barred = world->without ? bit_of_world(world->without)
+					 : ~(bit_of(world) | bit_of_world(world->beside));
+	const char *but = world->beside ? world->beside : world->without;
 
-	known |= world->beside ? bit_of(faults_world(str_of(world->beside))) : 0;
-	if (world->world && world->alone && (worlds & bit_of(world)) && (worlds & ~known)) {
-		fprintf(stderr, "sim: no world beside \"%s\"%s%s: %s\n", world->world,
-			world->beside ? " but " : "", world->beside ? world->beside : "",
-			world->alone);
+	if (world->world && world->alone && (worlds & bit_of(world)) && (worlds & barred)) {
+		fprintf(stderr, "sim: no world%s%s beside \"%s\"%s%s: %s\n",
+			world->without ? " " : "", world->without ? but : "", world->world,
+			world->beside ? " but " : "", world->beside ? but : "", world->alone);
 		exit(2);
 	}
 }

@@ -276,9 +276,9 @@ static void rebuilt_unnamed(bool status)
 
 /*
  * Kueue names a Workload after its owner's uid, too: the copy has
- * another name than the new Workload.
+ * another name than the new Workload. 'resized': the job in the backup has another size.
  */
-static void rebuilt_under_another_name(void)
+static void rebuilt_under_another_name(bool resized)
 {
 	struct world *w = w_new(2);
 	struct object *job, *wl;
@@ -297,7 +297,10 @@ static void rebuilt_under_another_name(void)
 	wl = a_workload(w, "j");
 	free(wl->name);
 	wl->name = w_dup(STR("wl-j2"));
-	w_patch(w, wl, "{\"metadata\":{\"name\":\"wl-j2\"}}");
+	w_patch(w, wl,
+		resized ? "{\"metadata\":{\"name\":\"wl-j2\"},\"spec\":{\"podSets\":[{\"name\":"
+			  "\"main\",\"count\":7}]}}"
+			: "{\"metadata\":{\"name\":\"wl-j2\"}}");
 	w_drop(w, w->n_q);
 	w->full = true;
 	w_start(w);
@@ -350,7 +353,8 @@ int main(void)
 	rebuilt_and_ended_twice();
 	rebuilt_unnamed(true);
 	rebuilt_unnamed(false);
-	rebuilt_under_another_name();
+	rebuilt_under_another_name(false);
+	rebuilt_under_another_name(true);
 	anothers();
 	return done_testing();
 }

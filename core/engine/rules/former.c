@@ -71,7 +71,8 @@ static bool is_under_other_name(struct pass *p)
 
 			if (c && r->present && r->facts->s[S_MANAGER_ID].n > 0 &&
 			    !str_is(r->facts->s[S_MANAGER_ID], e->manager_id) &&
-			    former_is_same(p, r->facts)) {
+			    (former_is_named(e, r->facts->s[S_MANAGER_ID]) ||
+			     former_is_same(p, r->facts))) {
 				tell(p, c, r->facts->s[S_MANAGER_ID], w->name);
 				pass_again(p, e->now + LOOK_AGAIN_MS);
 				return true;
