@@ -217,6 +217,35 @@ static void evicted_unseen(bool comes)
 	w_free(w);
 }
 
+/* A new process has never seen the jobs of the worker that evicts the winner's clone. */
+static void won_unseen(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w_stop(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":null}}");
+	w->hold_jobs[2] = true;
+	w_start(w);
+	w_later(w, 70 * SECOND);
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_later(w, SECOND);
+	is_str(check_state(w, wl), "Retry", "a worker evicts what it won, its jobs are not listed");
+	evict(w, wl, "Evicted due to AdmissionCheck in Retry state");
+	release_quota(w, wl);
+	give_quota(w, wl);
+	w_later(w, 2 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, 60 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"), "the copy may be there: no other place wins");
+	w->hold_jobs[2] = false;
+	w_list(w, 2, JOB);
+	w_later(w, 10 * SECOND);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... it is seen, and goes");
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... then the job goes on");
+	w_free(w);
+}
+
 /* The same, and the MultiKueueCluster is there again: its server shows the copy. */
 static void is_back(bool has_copy)
 {
@@ -406,6 +435,7 @@ int main(void)
 	made_anew_outside();
 	evicted_unseen(false);
 	evicted_unseen(true);
+	won_unseen();
 	next_round();
 	another_job();
 	winner_is_cleared();

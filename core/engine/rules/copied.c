@@ -34,6 +34,20 @@ static bool may_be_there(const struct record *r, const struct wl_cluster *wc)
 	return (r && r->inflight && r->inflight->type == OP_CREATE) || (wc && wc->copy.on != 0);
 }
 
+static bool is_hidden(const struct pass *p, const struct clone *k)
+{
+	enum view view = p->kind ? table_view(k->c, p->kind) : VIEW_MISSING;
+
+	return view != VIEW_KNOWN && view != VIEW_MISSING;
+}
+
+/* The job was sent there, before this process could see those of that server. */
+static bool is_unseen_winner(const struct pass *p, const struct clone *k)
+{
+	return p->local && !facts_is(p->f, F_FINISHED) && identified(k->c) != 0 &&
+	       str_is(p->f->s[S_CLUSTER], k->c->name);
+}
+
 static bool is_there(const struct pass *p, const struct clone *k, const struct record *r,
 		     const struct wl_cluster *wc)
 {
@@ -41,6 +55,9 @@ static bool is_there(const struct pass *p, const struct clone *k, const struct r
 
 	if (t == TWIN_UNKNOWN) {
 		return may_be_there(r, wc);
+	}
+	if (t == TWIN_ABSENT && is_hidden(p, k)) {
+		return (wc && wc->copy.on != 0) || is_unseen_winner(p, k);
 	}
 	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
 }
@@ -88,6 +105,11 @@ bool copied_on(const struct pass *p, const struct clone *k)
 	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
 
 	return wc && wc->copy.on != 0;
+}
+
+bool copied_unseen(struct pass *p, const struct clone *k)
+{
+	return copied_on(p, k) && is_hidden(p, k) && !lost_given_up(p, k->c, p->kind);
 }
 
 bool copied_elsewhere(const struct pass *p, const struct clone *k)

@@ -17,6 +17,8 @@
 void copied_note(struct pass *p, const struct clone *k, const struct record *copy);
 /* May a copy be there, as far as its cluster was seen? */
 bool copied_on(const struct pass *p, const struct clone *k);
+/* The same while the jobs there cannot be seen, and until they count as lost. */
+bool copied_unseen(struct pass *p, const struct clone *k);
 /* The same on another server than the clone's, also on one that nothing names any more. */
 bool copied_elsewhere(const struct pass *p, const struct clone *k);
 /*

@@ -341,7 +341,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		if (k == best || k->twin == TWIN_ALIAS) {
 			continue;
 		}
-		any |= may_run_since_before(p, k);
+		any |= may_run_since_before(p, k) || copied_unseen(p, k);
 		if (!cluster_up(k->c)) {
 			any |= may_run_unseen(p, k);
 			continue;
