@@ -138,9 +138,7 @@ static mk_str both_ends(struct arena *a, mk_str s)
 
 static void draw_conditions(struct draw *d, const struct json *conditions)
 {
-	struct json_iter it = json_iter(conditions);
-
-	while (json_next(&it)) {
+	for (struct json_iter it = json_iter(conditions); json_next(&it);) {
 		mk_str type = json_str(json_get(it.val, "type"));
 		mk_str message = json_str(json_get(it.val, "message"));
 
