@@ -27,13 +27,26 @@ static bool is_elastic(const struct user *u)
 	return u->notes != NULL;
 }
 
+/* Workloads without an owner keep theirs for ever: nothing tells Kueue that they have stopped. */
+static unsigned quota_kept(const struct sim *s, const struct site *site)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < s->n_users; i++) {
+		n += s->user[i].site == site && s->user[i].kind == USER_NO_ADAPTER;
+	}
+	return n;
+}
+
 /* Many run on when the faults are over, and slices wait for quota on the manager as well. */
 static void scaling_draw(struct sim *s, struct fault *f, struct rng *r)
 {
 	f->at = 1000;
 	f->until = 2000; /* what follows disturbs nothing */
 	for (size_t i = 0; i < s->n_sites; i++) {
-		plane_set_quota(&s->plane[s->site[i].home], (unsigned)rng_range(r, 8, 40));
+		unsigned quota = (unsigned)rng_range(r, 8, 40) + quota_kept(s, &s->site[i]);
+
+		plane_set_quota(&s->plane[s->site[i].home], quota);
 	}
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
