@@ -2,7 +2,7 @@
 /*
  * Users move jobs that wait for quota to a queue that is on hold and has no check of ours, and back
  * after a while; those that run are stopped for it. What was made for them in a round before is
- * withdrawn all the same.
+ * withdrawn all the same. Elastic jobs are not moved: a size that waits on hold would wait for ever.
  */
 #include "t/sim/churn.h"
 #include "t/sim/sim.h"
@@ -100,7 +100,7 @@ static void moves_turn(struct sim *s, struct fault *f)
 		const struct user *u = &s->user[i];
 
 		if (!u->created || u->deleted || u->of != USER_OF_JOBS ||
-		    u->kind == USER_NO_ADAPTER || u->elsewhere) {
+		    u->kind == USER_NO_ADAPTER || u->elsewhere || u->notes) {
 			continue;
 		}
 		turn_of(s, f, u);
