@@ -41,11 +41,14 @@ static bool is_hidden(const struct pass *p, const struct clone *k)
 	return view != VIEW_KNOWN && view != VIEW_MISSING;
 }
 
-/* The job was sent there, before this process could see those of that server. */
-static bool is_unseen_winner(const struct pass *p, const struct clone *k)
+/*
+ * The job was sent there, before this process could see those of that server. A get that found none
+ * is believed.
+ */
+static bool is_unseen_winner(const struct pass *p, const struct clone *k, const struct record *r)
 {
-	return p->local && !facts_is(p->f, F_FINISHED) && identified(k->c) != 0 &&
-	       str_is(p->f->s[S_CLUSTER], k->c->name);
+	return !(r && r->absent) && p->local && !facts_is(p->f, F_FINISHED) &&
+	       identified(k->c) != 0 && str_is(p->f->s[S_CLUSTER], k->c->name);
 }
 
 static bool is_there(const struct pass *p, const struct clone *k, const struct record *r,
@@ -57,7 +60,7 @@ static bool is_there(const struct pass *p, const struct clone *k, const struct r
 		return may_be_there(r, wc);
 	}
 	if (t == TWIN_ABSENT && is_hidden(p, k)) {
-		return (wc && wc->copy.on != 0) || is_unseen_winner(p, k);
+		return (wc && wc->copy.on != 0) || is_unseen_winner(p, k, r);
 	}
 	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
 }
