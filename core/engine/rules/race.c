@@ -253,28 +253,6 @@ static bool is_out_of_sight(struct pass *p, const struct clone *k)
 	       (table_view(k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
 }
 
-/* Out of reach: no copy of the object that had not ended was seen, and no create is in doubt. */
-static bool runs_not(struct pass *p, struct clone *k)
-{
-	const struct record *r = twin_record(p, k);
-	enum twin t = twin_of_job(p, r);
-
-	if (t == TWIN_UNKNOWN) {
-		return !r->unknown && r->inflight->type != OP_CREATE;
-	}
-	return !p->job || !twin_is_of_object(p, r) ||
-	       !(t == TWIN_STALE || twin_is_ours(t) || slices_is_other(p, r));
-}
-
-/*
- * May a copy of the job, or of any member, run out of reach? A user who deletes the Workload of a
- * job that runs makes a new race, not a stopped job. It is waited for as long as a lost winner.
- */
-static bool may_run_unseen(struct pass *p, struct clone *k)
-{
-	return p->job && !members_each(p, k, runs_not) && !lost_given_up(p, k->c, p->kind);
-}
-
 /*
  * The job's status says that it runs, no winner is on record, and this process has seen no copy:
  * the Workload was made anew while the job ran, and the copy may be where nothing is seen yet.
@@ -343,7 +321,8 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 		}
 		any |= may_run_since_before(p, k) || copied_unseen(p, k);
 		if (!cluster_up(k->c)) {
-			any |= may_run_unseen(p, k);
+			any |= slices_is_other(p, twin_record(p, k)) &&
+			       !lost_given_up(p, k->c, p->kind);
 			continue;
 		}
 		if (is_out_of_sight(p, k)) {

@@ -2,7 +2,7 @@
 /*
  * Users move jobs that wait for quota to a queue that is on hold and has no check of ours, and back
  * after a while; those that run are stopped for it. What was made for them in a round before is
- * withdrawn all the same. Elastic jobs are not moved: a size that waits on hold would wait for ever.
+ * withdrawn all the same. Elastic jobs are not moved: a size that waits on hold does so for ever.
  */
 #include "t/sim/churn.h"
 #include "t/sim/sim.h"
