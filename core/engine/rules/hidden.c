@@ -36,9 +36,15 @@ void hidden_lost(struct pass *p, const struct clone *k, int64_t since, enum rule
 	}
 }
 
-/* 'since' as a condition of the manager tells it: a new process comes to the same date. */
+/*
+ * 'since' as a condition of the manager tells it: a new process comes to the same date. INT64_MAX:
+ * it is not out of sight.
+ */
 static int64_t date_of(const struct engine *e, const struct cluster *c, int64_t since)
 {
+	if (since == INT64_MAX) {
+		return since;
+	}
 	return since == c->own.lost_at ? c->own.lost_wall_ms
 				       : wall_second(e->wall - (e->now - since));
 }

@@ -76,7 +76,7 @@ static void refusals_draw(struct sim *s, struct fault *f, struct rng *r)
 static bool is_of(mk_str target, const char *collection, const char *sub)
 {
 	const char *at = memmem(target.p, target.n, collection, strlen(collection));
-	mk_str path, rest;
+	mk_str path = STR(""), rest;
 
 	if (!at) {
 		return false;
