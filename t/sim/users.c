@@ -132,10 +132,9 @@ void user_deletes_one(struct sim *s)
 
 		if (u->kind == USER_JOB && u->created && !u->deleted &&
 		    s->now - u->create_at < 9000) {
-			u->kind = USER_DELETED;
 			s->cov->situations[SIT_AWAY]++;
-			turn_at(s, (from + i) % s->n_users, TURN_DELETE,
-				s->now + rng_range(&s->rng, 1, 3000));
+			user_deletes_at(s, (from + i) % s->n_users,
+					s->now + rng_range(&s->rng, 1, 3000));
 			return;
 		}
 	}

@@ -81,7 +81,7 @@ void users_clear_later(struct sim *s);
 /* A job of the first manager, now, that runs for so long; index of its user. */
 size_t user_submits(struct sim *s, int64_t run_ms);
 void user_turn(struct sim *s, size_t index, enum user_turn turn);
-/* ... at that time, whatever it was to become of it. */
+/* The user deletes the job then, whatever was to become of it. */
 void user_deletes_at(struct sim *s, size_t i, int64_t at);
 /* A user deletes a job soon: a worker has just become unreachable. */
 void user_deletes_one(struct sim *s);

@@ -23,7 +23,7 @@ bool copied_unseen(struct pass *p, const struct clone *k);
 bool copied_elsewhere(const struct pass *p, const struct clone *k);
 /*
  * Is it known that the job was sent elsewhere in this round, or there since the cluster leads to
- * its server, or to that server under the name of before? Then no copy is at another one to which
+ * its server, or to that server under an earlier name? Then no copy is at another one to which
  * it led before.
  */
 bool copied_only_since(const struct pass *p, const struct clone *k);

@@ -308,15 +308,15 @@ static void draw_workload(struct draw *d, const struct json *obj)
 /* The gate decides which of annotation and label counts first; a label holds at most 63 bytes. */
 static mk_str prebuilt_of(const struct draw *d)
 {
-	mk_str note = annotation(d, NAME_PREBUILT), label_is = label(d, NAME_PREBUILT);
+	mk_str note = annotation(d, NAME_PREBUILT), mark = label(d, NAME_PREBUILT);
 
-	if (note.n + label_is.n == 0) {
+	if (note.n + mark.n == 0) {
 		return annotation(d, NAME_MADE_FOR);
 	}
 	if (d->env->annotation_first) {
-		return note.n > 0 ? note : label_is;
+		return note.n > 0 ? note : mark;
 	}
-	return label_is.n > 0 || note.n <= 63 ? label_is : note;
+	return mark.n > 0 || note.n <= 63 ? mark : note;
 }
 
 static void draw_group(struct draw *d)

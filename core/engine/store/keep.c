@@ -133,6 +133,7 @@ static enum keep what_of(const struct engine *e, const struct record *r, const s
 		       : KEEP_NONE;
 }
 
+/* What to keep of an object that a get asked for, when nothing else wants its text. */
 static enum keep at_least(const struct table *t, enum keep what)
 {
 	if (what != KEEP_NONE || (t->kind != KIND_WORKLOAD && t->kind < KIND_FIRST_JOB)) {
