@@ -283,6 +283,43 @@ static void nowhere_on_record(void)
 	w_free(w);
 }
 
+/*
+ * The Workloads of a set are made anew while no process runs, and its worker is not in sight. The
+ * set has no status of its own that says where, or whether, it runs.
+ */
+static void made_anew_unseen(int64_t after)
+{
+	struct world *w = w_new(2);
+	struct object *c[2], *s;
+
+	running_set(w, c);
+	s = w_find(w, 0, SET, "ns", "s");
+	w->stay_down[2] = true;
+	w_stop(w);
+	w_del(w, c[0]);
+	w_del(w, c[1]);
+	w->wall += after;
+	c[1] = component(w, s, 1);
+	c[0] = component(w, s, 0);
+	w_start(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 20 * 1000);
+	admit(w, 1, "c0");
+	w_later(w, 60 * 1000);
+	if (after < 10 * 1000) {
+		ok(w_find(w, 1, SET, "ns", "s") != NULL, "... one as old as the set is the first");
+		w_free(w);
+		return;
+	}
+	ok(!w_find(w, 1, SET, "ns", "s"),
+	   "younger than the set: it may run on a worker never seen");
+	ok(strstr(check_message(w, c[0]), "a copy from an earlier round may be there") != NULL,
+	   "... which the check's message reports");
+	w_later(w, 20 * 60 * 1000);
+	ok(w_find(w, 1, SET, "ns", "s") != NULL, "... until it counts as lost");
+	w_free(w);
+}
+
 /* The set and its Workloads are deleted while no process runs, after its clones: the copy goes. */
 static void gone_while_away(void)
 {
@@ -320,6 +357,8 @@ int main(void)
 	undone();
 	another_set();
 	nowhere_on_record();
+	made_anew_unseen(20 * 1000);
+	made_anew_unseen(2 * 1000);
 	gone_while_away();
 	return done_testing();
 }

@@ -195,7 +195,7 @@ static void evicted_unseen(bool comes)
 	w_later(w, 20 * SECOND);
 	admit(w, 1, "wl-j");
 	w_later(w, TIMEOUT - 80 * SECOND);
-	ok(strstr(check_message(w, wl), "a copy from before an eviction may be there"),
+	ok(strstr(check_message(w, wl), "a copy from an earlier round may be there"),
 	   "the check's message says what is waited for");
 	ok(!w_find(w, 1, JOB, "ns", "j"),
 	   "evicted once, and a worker was never seen: it is waited for");

@@ -441,6 +441,29 @@ static void made_anew_out_of_reach(bool in_doubt)
 	w_free(w);
 }
 
+/* The same, and a new process leads, which has not seen the worker. */
+static void made_anew_unseen(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w->stay_down[2] = true;
+	w_stop(w);
+	w_del(w, wl);
+	w->wall += 20 * 1000;
+	(void)a_pods_workload(w, "grp", "p-0,p-1,p-2,");
+	w_start(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 20 * 1000);
+	admit(w, 1, "grp");
+	w_later(w, 60 * 1000);
+	ok(clone_of(w, 1, "grp") && !pod_on(w, 1, "p-0"),
+	   "a Workload younger than its pods: they may run on a worker never seen");
+	w_later(w, 20 * 60 * 1000);
+	ok(pod_on(w, 1, "p-0") != NULL, "... until it counts as lost");
+	w_free(w);
+}
+
 static void deleted(void)
 {
 	struct world *w = w_new(2);
@@ -563,6 +586,7 @@ int main(void)
 	stopped_beside_an_end();
 	made_anew_out_of_reach(false);
 	made_anew_out_of_reach(true);
+	made_anew_unseen();
 	deleted();
 	collected(true);
 	collected(false);

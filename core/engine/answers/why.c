@@ -107,7 +107,7 @@ static void maybe_there(struct pass *p, const struct clone *k, struct why_cluste
 	say_lost_at(p, lost_deadline(p->e, k->c, hidden_since(k->c, KIND_WORKLOAD)), w);
 }
 
-/* A round ended before this process began, and its copy may be left there. */
+/* See copied_before. */
 static void maybe_left(struct pass *p, const struct clone *k, struct why_cluster *w)
 {
 	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
@@ -117,7 +117,7 @@ static void maybe_left(struct pass *p, const struct clone *k, struct why_cluster
 		return;
 	}
 	w->words = why_say(p,
-			   "%.*s; a copy from before an eviction may be there, no other worker "
+			   "%.*s; a copy from an earlier round may be there, no other worker "
 			   "takes the job until that is known",
 			   STR_ARG(w->words));
 	w->until_ms = why_wall(p->e, until);

@@ -12,6 +12,8 @@
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/twin.h"
 
+enum { MADE_MS = 10 * 1000 }; /* Kueue makes the Workload of a new job within this time */
+
 /* A server whose identity may not be read is known by the name that leads to it. */
 static uint64_t place_of(const struct cluster *c)
 {
@@ -137,7 +139,8 @@ bool copied_only_since(const struct pass *p, const struct clone *k)
 	return p->w->round.won_on != 0 && p->w->round.won_on == identified(k->c);
 }
 
-bool copied_seen(const struct pass *p)
+/* Has this process seen a copy of the job, anywhere? */
+static bool is_seen(const struct pass *p)
 {
 	for (WL_CLUSTERS_EACH(wc, p->w)) {
 		if (wc->copy.of != 0) {
@@ -154,13 +157,27 @@ bool copied_seen(const struct pass *p)
  */
 bool copied_in_round_before(const struct pass *p)
 {
-	return facts_is(p->f, F_WAS_EVICTED) && !copied_seen(p);
+	return facts_is(p->f, F_WAS_EVICTED) && !is_seen(p);
+}
+
+bool copied_by_workload_before(const struct pass *p)
+{
+	const struct facts *job = p->job ? p->job->facts : NULL;
+
+	if (!p->f || !facts_is(job, F_MANAGED) || is_seen(p)) {
+		return false;
+	}
+	if (p->grouped || (plug_adapter(p->e->o.plug, p->adapter)->d->flags & MK_STATUS_NONE)) {
+		return job->made_ms != 0 && p->f->made_ms > job->made_ms + MADE_MS;
+	}
+	return facts_is(job, F_ACTIVE);
 }
 
 bool copied_before(const struct pass *p, const struct cluster *c)
 {
-	return p->f && facts_is(p->f, F_QUOTA) && p->f->s[S_CLUSTER].n == 0 &&
-	       copied_in_round_before(p) && !c->was_up;
+	return p->job && facts_is(p->job->facts, F_MANAGED) && facts_is(p->f, F_QUOTA) &&
+	       p->f->s[S_CLUSTER].n == 0 &&
+	       (copied_by_workload_before(p) || (copied_in_round_before(p) && !c->was_up));
 }
 
 /* --- a server without a name ------------------------------------------------------------------ */

@@ -27,13 +27,16 @@ bool copied_elsewhere(const struct pass *p, const struct clone *k);
  * it led before.
  */
 bool copied_only_since(const struct pass *p, const struct clone *k);
-/* Has this process seen a copy of the job, anywhere? */
-bool copied_seen(const struct pass *p);
 /* Did a round end that may have left a copy, of which this process has seen none? */
 bool copied_in_round_before(const struct pass *p);
 /*
- * Before the win: did a round end before this process began, and has it not seen the cluster since?
- * A copy may be left there, which Kueue there may start again.
+ * Was the Workload made anew while the job ran, and has this process seen no copy? The job's status
+ * says that it runs; where that is not the job's own, the Workload is younger than the job.
+ */
+bool copied_by_workload_before(const struct pass *p);
+/*
+ * Before the win: the same, or did a round end before this process began, and has it not seen the
+ * cluster since? A copy may be there, which Kueue there may start again.
  */
 bool copied_before(const struct pass *p, const struct cluster *c);
 /*

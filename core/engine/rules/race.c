@@ -253,23 +253,11 @@ static bool is_out_of_sight(struct pass *p, const struct clone *k)
 	       (table_view(k->c, p->kind) == VIEW_MISSING || lost_given_up(p, k->c, p->kind));
 }
 
-/*
- * The job's status says that it runs, no winner is on record, and this process has seen no copy:
- * the Workload was made anew while the job ran, and the copy may be where nothing is seen yet.
- */
-static bool is_said_to_run(const struct pass *p)
-{
-	return !p->grouped && p->job && facts_is(p->job->facts, F_ACTIVE | F_MANAGED) &&
-	       !copied_seen(p);
-}
-
-/* So it may where a round before ended. */
 static bool may_run_since_before(struct pass *p, struct clone *k)
 {
 	bool waits;
 
-	if (!is_said_to_run(p) &&
-	    !(p->job && facts_is(p->job->facts, F_MANAGED) && copied_before(p, k->c))) {
+	if (!copied_before(p, k->c)) {
 		return false;
 	}
 	waits = !watches_ready(p->e, k->c, p->kind) && table_view(k->c, p->kind) != VIEW_MISSING &&
@@ -287,7 +275,7 @@ static bool may_run_outside(struct pass *p)
 	const struct engine *e = p->e;
 	bool any = false;
 
-	if (!is_said_to_run(p)) {
+	if (!copied_by_workload_before(p)) {
 		return false;
 	}
 	for (WORKERS_EACH(c, e)) {

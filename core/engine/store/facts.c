@@ -535,7 +535,6 @@ static void draw_kind(struct draw *d, uint16_t kind, const struct json *obj)
 		facts_of_mk_cluster(&d->f, d->spec, d->annotations, d->a);
 		facts_of_server(&d->f,
 				json_find(json_get(d->status, "conditions"), "type", NAME_SERVER));
-		(void)time_parse(json_str(json_get(d->meta, "creationTimestamp")), &d->f.made_ms);
 		d->f.n_names = facts_labels(d->labels, "", d->names, MAX_NAMES, d->a);
 		d->f.n_checks = facts_labels(d->annotations, NAME_OUR_GROUP "/", d->checks,
 					     MAX_NAMES, d->a);
@@ -574,6 +573,8 @@ static void find_parts(struct draw *d, const struct json *obj)
 			d->labels = it.val;
 		} else if (str_is(it.key, "generation")) {
 			d->f.generation = json_int(it.val, 0);
+		} else if (str_is(it.key, "creationTimestamp") && !d->env->remote) {
+			(void)time_parse(json_str(it.val), &d->f.made_ms);
 		} else if (str_is(it.key, "deletionTimestamp")) {
 			flag(d, F_TERMINATING, json_str(it.val).n > 0);
 		}

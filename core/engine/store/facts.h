@@ -132,12 +132,9 @@ struct facts {
 		int64_t pending; /* ClusterQueue: status.pendingWorkloads */
 		/* check: NAME_PLACEMENT_TIMEOUT in ms, 0 off; -1 absent or no duration */
 		int64_t placement_ms;
+		int64_t made_ms; /* other local objects: wall time of creation; 0 absent */
 	};
-	union {
-		/* Workload: annotation component-workload-index; -1 absent or no number */
-		int64_t index;
-		int64_t made_ms; /* cluster: wall time of its creation; 0 absent */
-	};
+	int64_t index; /* Workload: annotation component-workload-index; -1 absent or no number */
 	union {
 		int64_t gate_ms;  /* Workload: wall time when our gate was opened; -1 never */
 		int64_t moved_ms; /* cluster: since when NAME_SERVER is as it is; 0 absent */
