@@ -5,7 +5,7 @@
  */
 #include "t/lib/engine_world.h"
 
-enum { SET = JOB + 1 };
+enum { SET = JOB + 1, SECOND = 1000, TIMEOUT = 900 * SECOND };
 
 static const char *const set_forward[] = {"/spec/replicas", NULL};
 static const mk_adapter set = {.struct_size = sizeof(mk_adapter),
@@ -341,6 +341,160 @@ static void gone_while_away(void)
 	w_free(w);
 }
 
+/* --- the worker where it ran comes back ------------------------------------------------------- */
+
+/*
+ * The set ran on w2, which was lost, and both components have had their Retry. The first one is
+ * queued again, with a clone on w1; the other one has no quota yet.
+ */
+static struct world *lost(struct object *c[2])
+{
+	struct world *w = w_new(2);
+
+	running_set(w, c);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, TIMEOUT + 60 * SECOND);
+	is_str(check_state(w, c[0]), "Retry", "the worker of a set is lost");
+	is_str(check_state(w, c[1]), "Retry", "... for both components");
+	evict(w, c[1], "AdmissionCheck");
+	evict(w, c[0], "AdmissionCheck");
+	w_settle(w);
+	release_quota(w, c[0]);
+	release_quota(w, c[1]);
+	w_settle(w);
+	give_quota(w, c[0]);
+	w_later(w, 60 * SECOND);
+	return w;
+}
+
+/* What comes with the next w_settle: the second component is queued again. */
+static void requeue(struct world *w, struct object *c1, const char *nominated)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "{\"status\":{\"nominatedClusterNames\":%s}}", nominated);
+	give_quota(w, c1);
+	w_patch(w, c1, text);
+}
+
+/* Both components are admitted on worker 'at' and win there; nothing is left on the other one. */
+static void is_on_one(struct world *w, struct object *c[2], cluster_id at, const char *text)
+{
+	const char *where = at == 1 ? "w1" : "w2";
+	cluster_id other = 3 - at;
+	bool once = true;
+
+	for (int i = 0; i < 24; i++) {
+		for (int j = 0; j < 2; j++) {
+			if (clone_of(w, at, j ? "c1" : "c0")) {
+				admit(w, at, j ? "c1" : "c0");
+			}
+		}
+		w_later(w, 5 * SECOND);
+		once &= i == 0 || !w_find(w, 1, SET, "ns", "s") || !w_find(w, 2, SET, "ns", "s");
+	}
+	ok(once, text);
+	is_str(w_str(w, c[0], "/status/clusterName"), where, "... the first component goes there");
+	is_str(w_str(w, c[1], "/status/clusterName"), where, "... so does the second one");
+	ok(!w_find(w, other, SET, "ns", "s") && !clone_of(w, other, "c0") &&
+		   !clone_of(w, other, "c1"),
+	   "... nothing is left elsewhere");
+}
+
+/*
+ * The first component has won on w1 when w2 is back, where the second one's clone and the copy are.
+ * 'names': where a client nominates the second one; 'anew': its Workload was made anew.
+ */
+static void back_after_win(const char *names, bool anew)
+{
+	struct object *c[2];
+	struct world *w = lost(c);
+
+	admit(w, 1, "c0");
+	w_settle(w);
+	is_str(w_str(w, c[0], "/status/clusterName"), "w1", "the first one wins on another worker");
+	if (anew) {
+		w_del(w, c[1]);
+		w_settle(w);
+		c[1] = component(w, w_find(w, 0, SET, "ns", "s"), 1);
+	}
+	requeue(w, c[1], names);
+	w_link(w, 2, LINK_UP);
+	is_on_one(w, c, 1, "its copy goes where the set ran before");
+	w_free(w);
+}
+
+/* The second component has no quota when w2 is back, or is 'evicted' and has it yet. */
+static void back_at_eviction(bool evicted)
+{
+	struct object *c[2];
+	struct world *w = lost(c);
+
+	admit(w, 1, "c0");
+	w_settle(w);
+	if (evicted) {
+		evict(w, c[1], "P");
+	}
+	w_link(w, 2, LINK_UP);
+	w_later(w, 30 * SECOND);
+	ok(!w_find(w, 2, SET, "ns", "s"), "a component that is not placed keeps no copy");
+	release_quota(w, c[1]);
+	w_settle(w);
+	give_quota(w, c[1]);
+	is_on_one(w, c, 1, "... and gets none of its own");
+	w_free(w);
+}
+
+/*
+ * w2 is back before the first component wins on w1. The second one has a clone on w2, with the
+ * copy, but a client has nominated it for w1 alone.
+ */
+static void back_before_win(void)
+{
+	struct object *c[2];
+	struct world *w = lost(c);
+
+	requeue(w, c[1], "[\"w1\"]");
+	w_del(w, clone_of(w, 2, "c0"));
+	w_link(w, 2, LINK_UP);
+	w_settle(w);
+	is_on_one(w, c, 1, "a component that waits elsewhere keeps no copy from going");
+	w_free(w);
+}
+
+/* Without a copy anywhere, both components could win at the same time, each on another worker. */
+static void both_could_win(bool refused)
+{
+	struct object *c[2];
+	struct world *w = lost(c);
+
+	requeue(w, c[1], "[\"w1\"]");
+	w_del(w, w_find(w, 2, SET, "ns", "s"));
+	w_del(w, clone_of(w, 2, "c0"));
+	w_link(w, 2, LINK_UP);
+	w_settle(w);
+	if (refused) {
+		w->rig = (struct rig){.times = 1,
+				      .type = OP_APPLY_STATUS,
+				      .kind = KIND_WORKLOAD,
+				      .outcome = OUTCOME_REFUSED,
+				      .code = ERR_DENIED};
+	}
+	w_patch(w, c[1], "{\"status\":{\"nominatedClusterNames\":[\"w2\"]}}");
+	admit(w, 1, "c0");
+	w_step(w);
+	if (refused) {
+		w_del(w, clone_of(w, 2, "c1"));
+		w_settle(w);
+		is_str(w_str(w, c[0], "/status/clusterName"), "w1",
+		       "one win is refused: the other one wins");
+		is_on_one(w, c, 1, "... and takes the set");
+	} else {
+		is_on_one(w, c, 2, "both could win on different workers: one does");
+	}
+	w_free(w);
+}
+
 int main(void)
 {
 	w_more = &set_plugin;
@@ -360,5 +514,13 @@ int main(void)
 	made_anew_unseen(20 * 1000);
 	made_anew_unseen(2 * 1000);
 	gone_while_away();
+	back_after_win("[\"w1\",\"w2\"]", false);
+	back_after_win("[\"w2\"]", false);
+	back_after_win("[\"w2\"]", true);
+	back_at_eviction(false);
+	back_at_eviction(true);
+	back_before_win();
+	both_could_win(false);
+	both_could_win(true);
 	return done_testing();
 }

@@ -480,6 +480,9 @@ void ops_done(struct engine *e, const struct event *ev)
 		}
 		e->no_memory = false;
 		touch_record(e, r);
+		if (r->table == manager_table(e, KIND_WORKLOAD)) {
+			touch_siblings(e, r); /* they wait for what became of a win */
+		}
 		if (e->no_memory) {
 			table_break(e, r->table);
 		}

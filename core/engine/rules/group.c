@@ -2,6 +2,8 @@
 /* Component Workloads; see group.h. */
 #include "core/engine/rules/group.h"
 
+#include "core/engine/clusters/check.h"
+#include "core/engine/rules/alias.h"
 #include "core/engine/rules/fault.h"
 
 enum { REPLICAS_MAX = 1000 * 1000 };
@@ -12,10 +14,9 @@ bool group_has_replicas(const struct pass *p)
 }
 
 /* The Workload of 'w', if it is another one of the same object; else NULL. */
-static const struct record *sibling(const struct pass *p, const struct wl *w)
+static struct record *sibling(const struct pass *p, const struct wl *w)
 {
-	const struct record *r =
-		w == p->w ? NULL : manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
+	struct record *r = w == p->w ? NULL : manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
 
 	if (!r || (p->f && !str_eq(r->facts->s[S_OWNER_UID], p->f->s[S_OWNER_UID]))) {
 		return NULL;
@@ -24,9 +25,9 @@ static const struct record *sibling(const struct pass *p, const struct wl *w)
 }
 
 /* The same, if it is neither Finished nor being deleted. */
-static const struct record *live_sibling(const struct pass *p, const struct wl *w)
+static struct record *live_sibling(const struct pass *p, const struct wl *w)
 {
-	const struct record *r = sibling(p, w);
+	struct record *r = sibling(p, w);
 
 	return r && !(r->facts->flags & (F_FINISHED | F_TERMINATING)) ? r : NULL;
 }
@@ -117,6 +118,19 @@ enum hold group_hold(struct pass *p, mk_str *ret_pinned)
 	return leads(p) ? HOLD_NONE : HOLD_WAIT;
 }
 
+/* Was the Workload sent to 'c', by this name or by another one of its server? */
+static bool is_sent_to(const struct pass *p, const struct record *r, const struct cluster *c)
+{
+	const struct cluster *to = cluster_named(p->e, r->facts->s[S_CLUSTER]);
+
+	return str_is(r->facts->s[S_CLUSTER], c->name) || (to && alias_same_server(to, c));
+}
+
+static bool is_elsewhere(const struct pass *p, const struct record *r, const struct cluster *c)
+{
+	return r->facts->s[S_CLUSTER].n > 0 && !is_sent_to(p, r, c);
+}
+
 bool group_is_on(const struct pass *p, const struct cluster *c)
 {
 	if (!group_has_replicas(p)) {
@@ -125,14 +139,14 @@ bool group_is_on(const struct pass *p, const struct cluster *c)
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = live_sibling(p, w);
 
-		if (r && str_is(r->facts->s[S_CLUSTER], c->name)) {
+		if (r && is_sent_to(p, r, c)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-bool group_needs(const struct pass *p, const struct cluster *c)
+bool group_is_elsewhere(const struct pass *p, const struct cluster *c)
 {
 	if (!group_has_replicas(p)) {
 		return false;
@@ -140,12 +154,64 @@ bool group_needs(const struct pass *p, const struct cluster *c)
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = live_sibling(p, w);
 
-		if (!r || !facts_is(r->facts, F_QUOTA)) {
+		if (r && is_elsewhere(p, r, c)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool group_may_be_winning(struct pass *p)
+{
+	bool any = false;
+
+	if (!group_has_replicas(p)) {
+		return false;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		struct record *r = live_sibling(p, w);
+
+		if (!r || r->facts->s[S_CLUSTER].n > 0) {
 			continue;
 		}
-		if (str_eq(r->facts->s[S_CLUSTER], str_of(c->name)) ||
-		    (r->facts->s[S_CLUSTER].n == 0 &&
-		     store_get(c->tables[KIND_WORKLOAD], w->ns, w->name))) {
+		if (r->unknown || r->settling) {
+			(void)ops_ready(p->e, r, &p->w->item);
+			any = true;
+		}
+		any |= r->inflight && r->inflight->rule == R_WIN;
+	}
+	return any;
+}
+
+/*
+ * May the copy on 'c' be what a Workload without a recorded winner runs? Another client has cleared
+ * it, or an eviction did, and the copy is to stop. One that waits for a winner runs nothing, even
+ * where it has a clone: it makes the copy when it wins.
+ */
+static bool may_run_on(const struct pass *p, const struct record *r, const struct cluster *c)
+{
+	size_t check = 0;
+	bool begun =
+		(r->facts->flags & (F_ADMITTED | F_EVICTED)) ||
+		(check_of(p->e, r->facts, 0, &check) && r->facts->states[check] == CHECK_READY);
+
+	return begun && store_get(c->tables[KIND_WORKLOAD], r->ns, r->name);
+}
+
+bool group_needs(const struct pass *p, const struct cluster *c)
+{
+	bool elsewhere = group_is_elsewhere(p, c) || (p->f && is_elsewhere(p, p->local, c));
+
+	if (!group_has_replicas(p)) {
+		return false;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
+
+		/* One cluster runs the object; what is left on others is of a round before. */
+		if (r && facts_is(r->facts, F_QUOTA) &&
+		    (is_sent_to(p, r, c) ||
+		     (r->facts->s[S_CLUSTER].n == 0 && !elsewhere && may_run_on(p, r, c)))) {
 			return true;
 		}
 	}

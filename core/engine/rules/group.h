@@ -17,6 +17,10 @@ enum hold { HOLD_NONE, HOLD_WAIT, HOLD_PINNED };
 enum hold group_hold(struct pass *p, mk_str *ret_pinned);
 /* Was another Workload of the object sent to 'c'? Then this one belongs there, too. */
 bool group_is_on(const struct pass *p, const struct cluster *c);
+/* Was another Workload of the object sent elsewhere? Then this one does not win on 'c'. */
+bool group_is_elsewhere(const struct pass *p, const struct cluster *c);
+/* Is a win of another Workload of the object on its way, perhaps elsewhere? It is asked for. */
+bool group_may_be_winning(struct pass *p);
 /* Does another Workload of the object need the copy on 'c'? */
 bool group_needs(const struct pass *p, const struct cluster *c);
 

@@ -122,7 +122,7 @@ static bool disqualify(struct pass *p, struct clone *k)
 	if (!twin_is_ours(k->twin)) {
 		return false;
 	}
-	if (!k->in_config || !nominate_is_served(p, k->c)) {
+	if (!k->in_config || !nominate_is_served(p, k->c) || group_is_elsewhere(p, k->c)) {
 		(void)remove_remote(p, k, R_UNNOMINATED);
 		return true;
 	}
@@ -299,7 +299,7 @@ static bool may_run_outside(struct pass *p)
  */
 static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 {
-	bool any = copied_waits(p) | may_run_outside(p);
+	bool any = copied_waits(p) | may_run_outside(p) | group_may_be_winning(p);
 
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);
