@@ -280,7 +280,7 @@ static void check_retry(struct proc *p, const struct user *u)
 	int64_t complete, failed;
 
 	if (!w || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
-	    was_forbidden(s, w) || excuse_meddled(s)) {
+	    was_forbidden(s, w) || u->meddled) {
 		return;
 	}
 	job = user_job(u, w);

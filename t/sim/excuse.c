@@ -64,16 +64,6 @@ bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct pr
 	return p->saw_lease <= home->restored_rv && q->heard_lease < home->restored_at;
 }
 
-bool excuse_meddled(const struct sim *s)
-{
-	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].kind->obscures_winner) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * A create on its way, to a cluster that had won, may be overtaken: by an eviction, and
  * no other cluster may have won since; or, while the cluster is out of reach, by the

@@ -75,7 +75,6 @@ struct fault_kind {
 	 */
 	bool is_lawless;
 	bool hits_managers;   /* of churn: one of three is on a manager's server */
-	bool obscures_winner; /* another client or a restore may change which cluster won */
 	bool drops_check;     /* the check or the owner of a Workload may go */
 	bool drops_workloads; /* Workloads may be deleted that a job still has */
 

@@ -97,7 +97,7 @@ void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 	const struct user *u = user_by_uid(s, uid);
 
 	if (u != NULL && job_over(c->before) && local_of(s, by, c) && is_owed(s, u, uid, p) &&
-	    !excuse_outdated(s, by) && !excuse_meddled(s)) {
+	    !excuse_outdated(s, by) && !u->meddled) {
 		fail(s, "I3 end",
 		     "%.*s ended on %s %lld ms ago and is deleted there, and its job at home says "
 		     "nothing",
@@ -122,7 +122,7 @@ static void look_home(struct sim *s, const struct user *u, const struct judged *
 
 		if (j->ended_at[i] > 0 && calm != INT64_MAX && s->now - since > HOME_MS &&
 		    is_owed(s, u, str_of(uid), &s->plane[i]) && !judge_is_taken(s, u, j) &&
-		    !excuse_meddled(s)) {
+		    !u->meddled) {
 			fail(s, "I3 end",
 			     "%s ended on %s %lld s ago, and its job at home says nothing", name,
 			     s->plane[i].name, (long long)(s->now - since) / SECOND);

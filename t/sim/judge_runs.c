@@ -167,14 +167,14 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 
 	if (wl != NULL &&
 	    str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(c->after, WORKLOAD_UID)) &&
-	    !has_condition(wl, "Evicted") && !excuse_meddled(s) && !excuse_overtaken(s, wl, p, c) &&
+	    !has_condition(wl, "Evicted") && !(u && u->meddled) && !excuse_overtaken(s, wl, p, c) &&
 	    plane_of_cluster(s, json_str_at(wl, "/status/clusterName")) != p) {
 		fail(s, "I8 server", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
 	}
 	j = u != NULL ? judged_by_uid(s, u, json_str_at(c->after, ORIGIN_UID)) : NULL;
 	if (j && j->over_round == u->rounds && !(u->group && judge_is_taken(s, u, j)) &&
-	    !excuse_meddled(s)) {
+	    !u->meddled) {
 		fail(s, "I3 end", "%.*s ended, and is made again on %s", STR_ARG(c->name), p->name);
 	}
 }
@@ -225,7 +225,7 @@ void judge_won(struct sim *s, const struct user *u, const struct plane *p, const
 	const struct judged *j = judged_of(s, u);
 	int64_t since = j->rests_since[p->index];
 
-	if (since > 0 && s->now - since < RESTED_MS && !excuse_meddled(s) &&
+	if (since > 0 && s->now - since < RESTED_MS && !u->meddled &&
 	    hash64(json_str_at(wl, "/metadata/uid")) == j->retried_uid &&
 	    judge_is_led(j->retried_by, judge_leader(s, u->site))) {
 		fail(s, "I7 rest", "%s wins %s again %lld ms after its Retry there", p->name,

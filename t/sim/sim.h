@@ -464,8 +464,6 @@ bool excuse_outdated(const struct sim *s, const struct site *site);
  * 'q', who leads, not look since?
  */
 bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q);
-/* Is it unknown which cluster won: was its name changed, or the manager restored? */
-bool excuse_meddled(const struct sim *s);
 /* A create on its way to 'p', which had won: was it overtaken by an eviction, or p's loss? */
 bool excuse_overtaken(struct sim *s, const struct json *local, const struct plane *p,
 		      const struct ks_commit *c);

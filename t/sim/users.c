@@ -201,6 +201,19 @@ struct user *user_by_workload(struct sim *s, const struct json *wl)
 	return u;
 }
 
+void user_meddled(struct sim *s, const struct json *wl)
+{
+	struct user *u = user_by_workload(s, wl);
+
+	u = u ? u
+	      : user_by_uid(
+			s, json_str(json_get(json_elem(json_at(wl, "/metadata/ownerReferences"), 0),
+					     "uid"))); /* of a component that follows */
+	if (u) {
+		u->meddled = true;
+	}
+}
+
 static mk_str job_body(struct sim *s, const struct user *u)
 {
 	bool failing = u->kind == USER_FAILING;

@@ -64,6 +64,7 @@ struct user {
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
+	bool meddled; /* another client or a restore may have changed which cluster won */
 	unsigned reads, writes;
 };
 
@@ -101,6 +102,8 @@ struct user *user_by_uid(struct sim *s, mk_str uid);
 bool is_follower(const struct json *wl);
 /* The user whose job owns the Workload, which is the first component's; NULL: none. */
 struct user *user_by_workload(struct sim *s, const struct json *wl);
+/* Another client changes what the job's Workload says, perhaps which cluster won. */
+void user_meddled(struct sim *s, const struct json *wl);
 /* After a restore of a manager's plane: the users know of the objects that are there now. */
 void users_restored(struct sim *s, const struct site *site);
 void user_restored(struct sim *s, struct user *u);

@@ -79,6 +79,23 @@ static void winner_is_anothers(void)
 	w_free(w);
 }
 
+/* ... but the copy is ours still: its end comes home. */
+static void copy_ends_beside_anothers_clone(void)
+{
+	struct world *w = w_new(2);
+
+	(void)running_job(w);
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_later(w, 5000);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\",\"status\":"
+		"\"True\"}]}}");
+	w_later(w, 5000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions/0/type"), "Complete",
+	       "the copy beside another manager's clone is ours: its end comes home");
+	w_free(w);
+}
+
 /* ... and ends there: that is no word about this manager's Workload, there or gone. */
 static void anothers_end(void)
 {
@@ -117,6 +134,7 @@ int main(void)
 	gets_its_origin_back(false);
 	anothers_out_of_sight();
 	winner_is_anothers();
+	copy_ends_beside_anothers_clone();
 	anothers_end();
 	made_anew_beside_anothers();
 	return done_testing();

@@ -531,6 +531,27 @@ const struct cluster *won_named(const struct pass *p, mk_str name)
 	return r && str_eq(str_of(r->uid), str_of(c->uid)) ? c : NULL;
 }
 
+/* Copies the status of one object whose clone is another manager's by its marks. */
+static bool mirror(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+
+	if (twin_is_ours(twin_of_job(p, r))) {
+		(void)job_status(p, r, R_JOB_STATUS, false);
+	}
+	return true;
+}
+
+/* Nothing is made or given up, but what runs there under our marks comes home. */
+static void anothers_clone(struct pass *p, struct clone *k)
+{
+	former_tell(p, k);
+	if (watches_ready(p->e, k->c, p->kind)) {
+		(void)members_each(p, k, mirror);
+	}
+	message_won(p, k);
+}
+
 void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, won_named(p, p->f->s[S_CLUSTER]));
@@ -561,8 +582,7 @@ void won_pass(struct pass *p)
 	} else if (twin_is_ours(k->twin)) {
 		winner(p, k);
 	} else if (k->twin == TWIN_FORMER) {
-		former_tell(p, k);
-		message_won(p, k);
+		anothers_clone(p, k);
 	} else if (k->twin != TWIN_UNKNOWN) {
 		if (k->twin != TWIN_ABSENT ||
 		    twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {

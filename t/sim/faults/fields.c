@@ -194,6 +194,25 @@ static int change(struct sim *s, struct fault *f, struct plane *p, const struct 
 				 : 200;
 }
 
+/*
+ * How a job ended may be unknown where a client changed its Workload, or the marks of its copy. What
+ * becomes of a clone is no excuse.
+ */
+static void meddle(struct sim *s, const struct field *x, const struct json *o)
+{
+	struct user *u;
+
+	if (x->side == HOME && !strcmp(x->resource, WORKLOADS)) {
+		user_meddled(s, o);
+	} else if (x->side == WORKER && !strcmp(x->resource, JOBS) &&
+		   strstr(x->value, "metadata")) {
+		u = user_by_uid(s, json_str_at(o, ORIGIN_UID));
+		if (u) {
+			u->meddled = true;
+		}
+	}
+}
+
 static void fields_act(struct sim *s, struct fault *f)
 {
 	const struct field *x = &fields[rng_below(&f->rng, N_FIELDS)];
@@ -203,6 +222,7 @@ static void fields_act(struct sim *s, struct fault *f)
 	mk_str name = arena_dup(&s->arena, json_str_at(o, "/metadata/name"));
 
 	if (o != NULL) {
+		meddle(s, x, o);
 		say(s, "fields", "%s: %.*s gets %s: %d", p->name, STR_ARG(name), x->value,
 		    change(s, f, p, x, o));
 	}
@@ -223,7 +243,6 @@ FAULT(fuzzed) = {
 	.alone = "nothing is to be done in its end, which other worlds expect",
 	.stays = true,
 	.is_lawless = true,
-	.obscures_winner = true,
 	.drops_workloads = true,
 	.draw = fields_draw,
 	.act = fields_act,

@@ -88,6 +88,9 @@ static void rebuilt_over(struct sim *s, struct fault *f)
 {
 	struct site *site = s->plane[f->plane].site;
 
+	for (size_t i = 0; i < s->n_users; i++) {
+		s->user[i].meddled = true;
+	}
 	site->tells_manager = f->variant % 2 == 0;
 	world_restart(s, site, &f->rng);
 	world_rebuild(s, site, f->snapshot, f->variant % 4 < 2, f->variant < 6);
@@ -101,7 +104,6 @@ FAULT(rebuilt) = {
 	.number = 2,
 	.name = "manager built anew",
 	.world = "rebuilt",
-	.obscures_winner = true,
 	.drops_workloads = true,
 	.draw = rebuilt_draw,
 	.begin = rebuilt_begin,

@@ -18,15 +18,17 @@ static void cleared_act(struct sim *s, struct fault *f)
 	struct plane *p = churn_home(s, f);
 	const struct json *o = churn_pick(s, p->store, WORKLOADS, churn_has_won);
 
-	patch_status(s, p, arena_dup(&s->arena, json_str_at(o, "/metadata/name")),
-		     STR("{\"status\":{\"clusterName\":null}}"));
+	if (o != NULL) {
+		user_meddled(s, o);
+		patch_status(s, p, arena_dup(&s->arena, json_str_at(o, "/metadata/name")),
+			     STR("{\"status\":{\"clusterName\":null}}"));
+	}
 }
 
 FAULT(cleared) = {
 	.family = FAULT_OF_CHURN,
 	.number = 12,
 	.name = "clusterName cleared",
-	.obscures_winner = true,
 	.act = cleared_act,
 };
 
@@ -38,6 +40,7 @@ static void unready_act(struct sim *s, struct fault *f)
 	mk_str check = arena_dup(&s->arena, json_str_at(o, "/status/admissionChecks/0/name"));
 
 	if (o != NULL) {
+		user_meddled(s, o);
 		patch_status(s, p, name,
 			     arena_printf(&s->arena,
 					  "{\"status\":{\"admissionChecks\":[{\"name\":\"%.*s\","
@@ -52,7 +55,6 @@ FAULT(unready) = {
 	.family = FAULT_OF_CHURN,
 	.number = 13,
 	.name = "check taken back",
-	.obscures_winner = true,
 	.act = unready_act,
 };
 

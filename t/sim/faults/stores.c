@@ -41,6 +41,7 @@ static void restore_over(struct sim *s, struct fault *f)
 	for (size_t i = 0; i < s->n_users; i++) {
 		/* Its end was told, its last status perhaps not; both are forgotten there. */
 		judged_of(s, &s->user[i])->taken |= s->user[i].verdict[p->index] != 0;
+		s->user[i].meddled = true;
 	}
 	groups_forgotten(s, p);
 	upkeep(s);
@@ -57,7 +58,6 @@ FAULT(restore) = {
 	.number = 23,
 	.name = "restore from a snapshot",
 	.hits_managers = true,
-	.obscures_winner = true,
 	.begin = restore_begin,
 	.over = restore_over,
 };
