@@ -340,6 +340,17 @@ size_t user_submits(struct sim *s, int64_t run_ms)
 	return index;
 }
 
+/* Is how the job ended lost: the restored manager does not say, and its copy is gone? */
+static bool forgets_end(struct sim *s, const struct user *u)
+{
+	bool any = job_over(user_job(u, home_of(s, u)));
+
+	for (size_t i = 1; i <= s->n_workers; i++) {
+		any |= user_job(u, &s->plane[i]) != NULL;
+	}
+	return !any && has_condition(workload_of(s, u), "Finished");
+}
+
 void user_restored(struct sim *s, struct user *u)
 {
 	u->deleted = u->kind == USER_NO_ADAPTER ? !workload_of(s, u) : !user_job(u, home_of(s, u));
@@ -350,6 +361,7 @@ void user_restored(struct sim *s, struct user *u)
 		groups_restored(u);
 	}
 	know_job(s, u);
+	judged_of(s, u)->taken |= !u->group && forgets_end(s, u);
 }
 
 void users_restored(struct sim *s, const struct site *site)

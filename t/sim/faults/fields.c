@@ -195,8 +195,8 @@ static int change(struct sim *s, struct fault *f, struct plane *p, const struct 
 }
 
 /*
- * How a job ended may be unknown where a client changed its Workload, or the marks of its copy. What
- * becomes of a clone is no excuse.
+ * How a job ended may be unknown where a client changed its Workload, or the marks of its copy.
+ * What becomes of a clone is no excuse.
  */
 static void meddle(struct sim *s, const struct field *x, const struct json *o)
 {
