@@ -335,6 +335,24 @@ static void no_adapter_stops(void)
 	w_free(w);
 }
 
+/* Its worker's Kueue evicted it before, and would queue it again. */
+static void no_adapter_stops_what_is_queued(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w_patch(w, wl,
+		"{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"ex.io/v1\",\"kind\":"
+		"\"Gone\",\"name\":\"j\",\"uid\":\"u\",\"controller\":true}]}}");
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	evict(w, wl, "m");
+	w_restart(w);
+	w_later(w, 60 * 1000);
+	ok(is_told_to_stop(w), "no adapter, evicted there as well: it is not queued there again");
+	w_free(w);
+}
+
 /* --- two checks of ours ----------------------------------------------------------------------- */
 
 static struct object *second_check(struct world *w, const char *clusters)
@@ -477,6 +495,7 @@ int main(void)
 	copied_status_is_no_start();
 	check_is_new();
 	no_adapter_stops();
+	no_adapter_stops_what_is_queued();
 	two_checks("\"w1\"", "a second check without the winner in its config", false);
 	two_checks("\"w1\"", "... after a restart", true);
 	two_checks("\"w1\",\"w2\"", "a second check that has the winner, too", false);

@@ -24,7 +24,8 @@ static void on_worker(void)
 	evict(w, wl, "Evicted due to AdmissionCheck");
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
 	w_settle(w);
-	is_str(w_take(w), "", "waiting for the worker to stop");
+	is_str(w_take(w), "apply_status 2 Workload wl-j deactivate\n",
+	       "waiting for the worker to stop, which does not queue it again");
 	w_advance(w, 1000);
 	w_take(w);
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"),

@@ -136,7 +136,10 @@ static void evicted_there(void)
 	clone_condition(w, 2, "grp", "Evicted", "Preempted", true);
 	w_settle(w);
 	is_str(check_state(w, wl), "Retry", "evicted on the worker: another round");
+	w_take(w);
 	another_round(w, wl);
+	ok(strstr(w_take(w), "apply_status 2 Workload grp deactivate") != NULL,
+	   "its worker does not queue it again");
 	is_int((long long)pods_on(w, 2), 0, "all copies are gone");
 	admit(w, 1, "grp");
 	w_settle(w);

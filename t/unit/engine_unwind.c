@@ -81,6 +81,106 @@ static void readmitted(void)
 	w_free(w);
 }
 
+enum { MINUTE = 60 * 1000 };
+
+/* w2 evicts the clone and stops its copy, then the manager evicts; w2 refuses to deactivate. */
+static struct world *evicted_there(struct object **ret_wl, bool has_quota)
+{
+	struct world *w = w_new(2);
+	struct object *k;
+
+	*ret_wl = running_job(w);
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_APPLY_STATUS,
+			      .cluster = 2,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_DENIED};
+	w->rig_http = 403;
+	w->rig_words = "no stop";
+	k = clone_of(w, 2, "wl-j");
+	clone_condition(w, 2, "wl-j", "Evicted", "Preempted", true);
+	w_settle(w);
+	evict(w, *ret_wl, "Evicted due to AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":null}}");
+	if (!has_quota) {
+		w_apply(w, k,
+			"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\","
+			"\"reason\":\"Pending\",\"message\":\"m\"},{\"type\":\"Admitted\","
+			"\"status\":\"False\",\"reason\":\"NoReservation\",\"message\":\"m\"},"
+			"{\"type\":\"Evicted\",\"status\":\"True\",\"reason\":\"Preempted\","
+			"\"message\":\"m\"}]}");
+		w_tell(w, k, EV_OBSERVED, VIA_WATCH);
+	}
+	w_settle(w);
+	return w;
+}
+
+/*
+ * Kueue there queues what it evicted. That the copy has stopped frees the quota here, and a daemon
+ * that is killed then removes nothing: the clone is deactivated before.
+ */
+static void queued_again(void)
+{
+	struct object *wl;
+	struct world *w = evicted_there(&wl, false);
+
+	w_later(w, MINUTE);
+	is_str(local_status(w, "/status/active"), "2",
+	       "evicted there, where it is queued again: its stop frees no quota here");
+	w->rig.times = 0;
+	w_later(w, MINUTE);
+	ok(strstr(clone_of(w, 2, "wl-j")->text, "DeactivationTarget") != NULL, "deactivated");
+	is_str(local_status(w, "/status/active"), "", "... it does");
+	w_free(w);
+}
+
+static void stop_is_refused(void)
+{
+	struct object *wl;
+	struct world *w = evicted_there(&wl, false);
+
+	w->full = true;
+	w_later(w, 2 * MINUTE);
+	ok(strstr(w_take(w), "\"reason\":\"WriteRefused\"") != NULL, "an Event reports a refusal");
+	ok(strstr(check_message(w, wl),
+		  "worker cluster \"w2\" has refused the stop of the job since "
+		  "2027-01-15T08:00:00Z, and is asked again: no stop") != NULL,
+	   "... and the check's message");
+	w_later(w, 12 * MINUTE);
+	is_str(local_status(w, "/status/active"), "2", "... which is waited for");
+	w_later(w, 2 * MINUTE);
+	is_str(local_status(w, "/status/active"), "",
+	       "... as long as for a lost worker: the copy has stopped, without quota");
+	w_free(w);
+
+	w = evicted_there(&wl, true);
+	w_later(w, 60 * MINUTE);
+	is_str(local_status(w, "/status/active"), "2", "with quota there it may run at any time");
+	w_free(w);
+}
+
+/* What is deactivated or has ended runs no more, whether its stop is refused or not. */
+static void needs_no_stop(void)
+{
+	struct object *wl;
+	struct world *w = evicted_there(&wl, false);
+
+	w_patch(w, clone_of(w, 2, "wl-j"), "{\"spec\":{\"active\":false}}");
+	w_later(w, 5000);
+	is_str(local_status(w, "/status/active"), "", "not active there: its stop comes home");
+	w_free(w);
+
+	w = evicted_there(&wl, false);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"conditions\":[{\"type\":\"Failed\",\"status\":\"True\"}]}}");
+	w_later(w, 5000);
+	is_str(local_status(w, "/status/conditions/0/type"), "Failed", "so does an end");
+	w_free(w);
+}
+
 /* The user switches the Workload off: core evicts, and the worker stops the job in its own way. */
 static void switched_off(void)
 {
@@ -245,6 +345,9 @@ int main(void)
 	out_of_sync_winds_down();
 	out_of_sync_and_gone();
 	readmitted();
+	queued_again();
+	stop_is_refused();
+	needs_no_stop();
 	switched_off();
 	switched_off_in_a_race();
 	quota_is_no_win();

@@ -177,11 +177,13 @@ static mk_str ending(struct pass *p)
 		.v = arena_array(&p->e->scratch, p->n_clones + 1, sizeof(struct part))};
 
 	for (CLONES_EACH(k, p)) {
-		bool hides = !cluster_up(k->c) && (k->in_config || copied_on(p, k));
+		bool hides = !cluster_up(k->c) && (k->in_config || copied_on(p, k)), stops;
 		struct why_cluster w;
 
 		why_cluster(p, k, &w);
-		if (parts.v && (w.why == WHY_WINDING || hides)) {
+		stops = w.why == WHY_WINDING ||
+			(w.why == WHY_EVICTED && p->kind && twin_is_ours(twin_there(p, k)));
+		if (parts.v && (stops || hides)) {
 			add(a, &parts, str_of(k->c->name), w.words);
 		}
 	}

@@ -6,6 +6,7 @@
 #include "core/engine/clusters/server.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/copied.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/twin.h"
 
 enum { CLOCK_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
@@ -48,6 +49,15 @@ bool lost_given_up(struct pass *p, const struct cluster *c, uint16_t kind)
 
 	return (c->own.gone_now && !cluster_up(c)) ||
 	       pass_is_due(p, lost_after(p->e, since, lost_patience(p->e)));
+}
+
+int64_t lost_refused_until(const struct engine *e, const struct cluster *c, const struct record *r,
+			   int64_t timeout)
+{
+	int64_t since = refusal_since(r);
+
+	since = since > c->up_at ? since : c->up_at; /* before, nothing was tried */
+	return lost_after(e, since, timeout);
 }
 
 /* --- at the server to which the name led before ----------------------------------------------- */

@@ -22,6 +22,9 @@ int64_t lost_deadline(const struct engine *e, const struct cluster *c, int64_t s
  * time to find what is on workers. INT64_MAX: 'since' is.
  */
 int64_t lost_after(const struct engine *e, int64_t since, int64_t timeout);
+/* The same after the first refusal of writes to the record, while the cluster was in reach. */
+int64_t lost_refused_until(const struct engine *e, const struct cluster *c, const struct record *r,
+			   int64_t timeout);
 /*
  * The cluster leads to another server than when the job was sent there, and the job is not seen:
  * since when (monotonic ms). INT64_MAX: it leads to the same one, or that cannot be said now.

@@ -204,13 +204,11 @@ static bool is_stopped(const struct pass *p, const struct clone *k)
 
 bool remove_is_passed_over(struct pass *p, struct clone *k)
 {
-	int64_t since = refusal_since(twin_record(p, k));
+	const struct record *job = twin_record(p, k);
+	int64_t timeout = p->e->o.worker_lost_timeout_ms;
 
-	if (since == INT64_MAX || !is_stopped(p, k)) {
-		return false;
-	}
-	since = since > k->c->up_at ? since : k->c->up_at; /* before, nothing was tried */
-	return pass_is_due(p, lost_after(p->e, since, p->e->o.worker_lost_timeout_ms));
+	return refusal_since(job) != INT64_MAX && is_stopped(p, k) &&
+	       pass_is_due(p, lost_refused_until(p->e, k->c, job, timeout));
 }
 
 bool remove_remote(struct pass *p, struct clone *k, enum rule rule)

@@ -13,6 +13,7 @@
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/slices.h"
 #include "core/engine/rules/twin.h"
@@ -128,13 +129,46 @@ static bool may_run_on(const struct clone *k)
 }
 
 /*
+ * May Kueue there run the job of the clone, now or later? It queues again what it evicted, unless
+ * that is deactivated.
+ */
+static bool may_start(const struct clone *k)
+{
+	return clone_is(k, F_ACTIVE) && !clone_is(k, F_FINISHED) &&
+	       (k->r->facts->flags & (F_QUOTA | F_ADMITTED | F_EVICTED));
+}
+
+/*
+ * Would the copy's status free the quota here while its clone may still start it? Kueue here then
+ * begins another round, and a process that ends before it has removed the clone leaves a copy that
+ * starts again. One without quota whose stop is refused is waited for as long as a lost worker.
+ */
+static bool is_too_early(struct pass *p, const struct clone *k, const struct record *copy)
+{
+	if ((copy->facts->flags & (F_ACTIVE | F_ENDED)) || !may_start(k) ||
+	    clone_is(k, F_DEACTIVATION)) {
+		return false;
+	}
+	return (k->r->facts->flags & (F_QUOTA | F_ADMITTED)) || !k->r->refusal ||
+	       k->r->refusal->rule != R_DEACTIVATE ||
+	       !pass_is_due(p, lost_refused_until(p->e, k->c, k->r, lost_patience(p->e)));
+}
+
+static void tell_status(struct pass *p, const struct clone *k, struct record *copy)
+{
+	if (!is_too_early(p, k, copy)) {
+		(void)job_status(p, copy, R_WINDING_STATUS, false);
+	}
+}
+
+/*
  * Tells each clone with a job that we see to stop, whichever was the winner: a worker whose jobs
  * are hidden must not delay the others.
  */
 static void stop_what_is_seen(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
-		if (twin_is_ours(k->twin) && may_run_on(k) && twin_is_ours(twin_recorded(p, k)) &&
+		if (twin_is_ours(k->twin) && may_start(k) && twin_is_ours(twin_recorded(p, k)) &&
 		    !is_of_slice_before(p, twin_record(p, k))) {
 			deactivate(p, k);
 		}
@@ -147,7 +181,7 @@ static bool wind(struct pass *p, struct clone *k)
 	struct record *remote = twin_record(p, k);
 
 	if (twin_is_ours(twin_of_job(p, remote))) {
-		(void)job_status(p, remote, R_WINDING_STATUS, false);
+		tell_status(p, k, remote);
 	} else {
 		abandon_member(p);
 	}
@@ -180,13 +214,13 @@ static void wind_down(struct pass *p)
 		return;
 	}
 	job = twin_there(p, k);
-	if (may_run_on(k) && (p->grouped || !remote || !remote->absent)) {
+	if (may_start(k) && (p->grouped || !remote || !remote->absent)) {
 		deactivate(p, k); /* else nothing is there to stop, and the clone goes soon */
 	}
 	if (p->grouped && job != TWIN_ABSENT && job != TWIN_UNKNOWN) {
 		(void)members_each(p, k, wind);
 	} else if (!p->grouped && twin_is_ours(job)) {
-		(void)job_status(p, remote, R_WINDING_STATUS, false);
+		tell_status(p, k, remote);
 	} else {
 		abandon_pass(p);
 	}
@@ -201,7 +235,7 @@ void winding_pass(struct pass *p)
 void winding_stop(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
-		if (twin_is_ours(k->twin) && may_run_on(k)) {
+		if (twin_is_ours(k->twin) && may_start(k)) {
 			deactivate(p, k);
 		}
 	}

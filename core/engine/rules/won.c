@@ -110,13 +110,10 @@ static bool was_copied(const struct pass *p, const struct clone *k, const struct
 
 int64_t won_given_up_at(const struct pass *p, const struct clone *k, const struct record *job)
 {
-	int64_t since = refusal_since(job);
-
-	if (since == INT64_MAX || job->refusal->rule != R_JOB_CREATE) {
+	if (refusal_since(job) == INT64_MAX || job->refusal->rule != R_JOB_CREATE) {
 		return INT64_MAX;
 	}
-	since = since > k->c->up_at ? since : k->c->up_at; /* before, nothing was tried */
-	return lost_after(p->e, since, p->e->o.worker_lost_timeout_ms);
+	return lost_refused_until(p->e, k->c, job, p->e->o.worker_lost_timeout_ms);
 }
 
 /* The job could not be created for too long: nothing runs there, and others may take it. */
