@@ -495,6 +495,39 @@ static void both_could_win(bool refused)
 	w_free(w);
 }
 
+/* --- on two clusters -------------------------------------------------------------------------- */
+
+/*
+ * Both components have won and run, each on another worker, as when a daemon that led before wrote
+ * late.
+ */
+static void won_on_two(void)
+{
+	struct object *c[2];
+	struct world *w = w_new(2);
+
+	running_set(w, c);
+	w->up[0] = false;
+	(void)w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "c1")->text);
+	(void)w_put(w, 1, SET, w_find(w, 2, SET, "ns", "s")->text);
+	w_del(w, clone_of(w, 2, "c1"));
+	w_patch(w, c[1], "{\"status\":{\"clusterName\":\"w1\"}}");
+	w->up[0] = true;
+	w_restart(w);
+	w_later(w, 30 * SECOND);
+	is_str(check_state(w, c[0]), "Ready",
+	       "a set runs on two workers: the first component stays");
+	is_str(check_state(w, c[1]), "Retry", "... the other one gives way");
+	evict(w, c[1], "AdmissionCheck");
+	w_settle(w);
+	ok(!w_find(w, 1, SET, "ns", "s"), "... its copy goes");
+	release_quota(w, c[1]);
+	w_settle(w);
+	give_quota(w, c[1]);
+	is_on_one(w, c, 2, "... and it follows");
+	w_free(w);
+}
+
 int main(void)
 {
 	w_more = &set_plugin;
@@ -522,5 +555,6 @@ int main(void)
 	back_before_win();
 	both_could_win(false);
 	both_could_win(true);
+	won_on_two();
 	return done_testing();
 }

@@ -5,6 +5,9 @@
 #include "core/engine/clusters/check.h"
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/fault.h"
+#include "core/engine/rules/verdict.h"
+
+#define DIVIDED "component workloads assigned to different clusters: " /* Kueue's words */
 
 enum { REPLICAS_MAX = 1000 * 1000 };
 
@@ -63,9 +66,7 @@ static bool assigned_to(struct pass *p, mk_str *ret_cluster)
 
 		if (name.n > 0 && ret_cluster->n > 0 && !str_eq(name, *ret_cluster)) {
 			fault_tell(p, ERR_OK, NULL, MK_E_INPUT,
-				   arena_printf(&p->e->scratch,
-						"component workloads assigned to different "
-						"clusters: \"%.*s\" and \"%.*s\"",
+				   arena_printf(&p->e->scratch, DIVIDED "\"%.*s\" and \"%.*s\"",
 						STR_ARG(*ret_cluster), STR_ARG(name)));
 			return false;
 		}
@@ -155,6 +156,34 @@ bool group_is_elsewhere(const struct pass *p, const struct cluster *c)
 		const struct record *r = live_sibling(p, w);
 
 		if (r && is_elsewhere(p, r, c)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_ready(const struct engine *e, const struct record *r)
+{
+	size_t check = 0;
+
+	return check_of(e, r->facts, 0, &check) && r->facts->states[check] == CHECK_READY;
+}
+
+bool group_gives_way(struct pass *p, const struct clone *k)
+{
+	if (!group_has_replicas(p) || p->state != CHECK_READY) {
+		return false;
+	}
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		const struct record *r = live_sibling(p, w);
+		const struct cluster *to = r ? cluster_named(p->e, r->facts->s[S_CLUSTER]) : NULL;
+
+		if (to && cluster_up(to) && r->facts->index >= 0 && r->facts->index < p->f->index &&
+		    is_ready(p->e, r) && is_elsewhere(p, r, k->c)) {
+			verdict_retry(p, k, R_REMOTE_GONE,
+				      arena_printf(p->e->out->arena, DIVIDED "\"%s\" and \"%s\"",
+						   to->name, k->c->name),
+				      "Warning");
 			return true;
 		}
 	}

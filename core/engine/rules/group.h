@@ -21,6 +21,11 @@ bool group_is_on(const struct pass *p, const struct cluster *c);
 bool group_is_elsewhere(const struct pass *p, const struct cluster *c);
 /* Is a win of another Workload of the object on its way, perhaps elsewhere? It is asked for. */
 bool group_may_be_winning(struct pass *p);
+/*
+ * Has a Workload of the object with a lower index won elsewhere, in reach? Then this one gives way:
+ * true, and the check turns to Retry.
+ */
+bool group_gives_way(struct pass *p, const struct clone *k);
 /* Does another Workload of the object need the copy on 'c'? */
 bool group_needs(const struct pass *p, const struct cluster *c);
 

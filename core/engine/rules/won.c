@@ -12,6 +12,7 @@
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
+#include "core/engine/rules/group.h"
 #include "core/engine/rules/hidden.h"
 #include "core/engine/rules/inplace.h"
 #include "core/engine/rules/job.h"
@@ -572,7 +573,8 @@ void won_pass(struct pass *p)
 		finish_remotely(p, k); /* whatever became of its cluster since */
 	} else if (p->authority == AUTHORITY_FULL && p->config && !k->in_config) {
 		give_up(p, k);
-	} else if (p->authority == AUTHORITY_FULL && cordon_drains(p, k)) {
+	} else if (p->authority == AUTHORITY_FULL &&
+		   (cordon_drains(p, k) || group_gives_way(p, k))) {
 		return;
 	} else if (slices_waits(p) && may_be_admitted(p, k)) {
 		slice_waits(p, k);
