@@ -50,6 +50,7 @@
  *     submitted copies without Kueue's start hidden    winners out of sight
  *     gc        garbage                      breaker     a halt of deletes
  *     tally     counters for metrics    stages     how far a round has come
+ *     shared    another manager has our id
  */
 #ifndef MK_ENGINE_STATE_H
 #define MK_ENGINE_STATE_H
@@ -59,9 +60,11 @@
 #include "core/engine/answers/phases.h"
 #include "core/engine/engine.h"
 #include "core/engine/rule_list.h"
+#include "core/engine/rules/breaker_notes.h"
 #include "core/engine/rules/copied_notes.h"
 #include "core/engine/rules/patience_notes.h"
 #include "core/engine/rules/placed.h"
+#include "core/engine/rules/shared_notes.h"
 #include "core/engine/store/queue.h"
 #include "core/engine/store/store.h"
 
@@ -116,6 +119,7 @@ struct lasting {
 	char *identity; /* uid of the kube-system there, "" hidden; NULL not known */
 
 	struct failures failures;
+	struct shared_id shared_id; /* rules/shared.c */
 
 	/* clusters/clusters.c: it exceeded its memory */
 	int64_t over_at;    /* lost_at of the first time in a row */
@@ -421,16 +425,6 @@ struct wl {
 	char text[]; /* "ns/name" */
 };
 
-enum { BREAKER_MINUTES = 10 };
-
-/* rules/breaker.c */
-struct breaker {
-	int64_t minute; /* of the newest count */
-	unsigned count[BREAKER_MINUTES], sum;
-	int64_t last_at;
-	bool open;
-};
-
 struct engine {
 	struct engine_options o;
 	struct store store;
@@ -456,6 +450,7 @@ struct engine {
 	struct queue_item gc_item, sweep_item, quota_item;
 	char manager_id[64]; /* "": not known yet */
 	bool may_write;
+	int64_t lead_at;   /* monotonic ms: it may write since then, when it may */
 	bool facts_wanted; /* a dispatcher or rules/patience.c needs the queues of workers */
 	bool sums_wanted;  /* the same for another part, maybe for a while: engine_want_queues */
 	bool started;

@@ -357,6 +357,7 @@ void check_commit(struct sim *s, struct plane *p, const struct ks_commit *c)
 	bool workload = str_is(c->resource, WORKLOADS);
 	bool job = is_job_resource(c->resource);
 
+	judge_shared(s, p, c, by);
 	if (is_worker(p)) {
 		check_worker(s, p, c, by);
 		return;

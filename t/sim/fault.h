@@ -76,6 +76,7 @@ struct fault_kind {
 	bool is_lawless;
 	bool hits_managers;   /* of churn: one of three is on a manager's server */
 	bool drops_check;     /* the check or the owner of a Workload may go */
+	bool shares_id;       /* another manager with the id of the daemon's makes objects */
 	bool drops_workloads; /* Workloads may be deleted that a job still has */
 
 	/* Of a world that was drawn: what is to be known before daemons and servers are made. */

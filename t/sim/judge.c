@@ -135,6 +135,7 @@ void judge_look(struct sim *s)
 	if (!s->scripted) {
 		judge_left(s);
 		judge_tries(s);
+		judge_shared_look(s);
 	}
 }
 

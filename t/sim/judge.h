@@ -14,7 +14,8 @@
  *   I6 words       what waits for longer than a minute says why           judge_waits.c
  *   I7 rest        Retry rests the place                                  judge_runs.c
  *   I8 server      a job is made on the server that won                   judge_runs.c
- *   I9 marks       daemons change nothing on workers but what is theirs   judge_marks.c, check.c
+ *   I9 marks       daemons change nothing on workers but what is theirs   judge_marks.c, check.c;
+ *                  another manager with their id is reported              judge_shared.c
  * A part of sim.h.
  */
 #ifndef MK_T_SIM_JUDGE_H
@@ -80,6 +81,16 @@ struct disowned {
 	int64_t at;
 };
 
+/* A worker on which another manager with the id of one of the seed makes objects. */
+struct shared {
+	const struct site *by; /* whose id it has; NULL: none makes any */
+	int64_t told_at;       /* it was reported; 0 not */
+	struct led told_by;
+	int64_t seen_at; /* it made what must be noticed; 0 nothing to look for */
+	struct led seen_by;
+	char name[64]; /* ... namely this */
+};
+
 struct judge {
 	struct judged *of; /* by user */
 	int64_t look_at;
@@ -90,6 +101,7 @@ struct judge {
 	size_t n_refused;
 	struct disowned disowned[JUDGE_DISOWNED];
 	size_t n_disowned; /* ever */
+	struct shared shared[MAX_PLANES];
 };
 
 /* --- judge.c ---------------------------------------------------------------------------------- */
@@ -157,6 +169,15 @@ void judge_disowned(struct sim *s, const struct ks_commit *c);
 /* Was the object the manager's a moment ago, or when its daemons could see it last? */
 bool judge_may_seem_ours(const struct sim *s, const struct site *site, const struct plane *p,
 			 const struct json *o);
+
+/* --- judge_shared.c --------------------------------------------------------------------------- */
+/* How the names begin of what another manager with the same id makes. */
+#define JUDGE_THEIRS "theirs-"
+/* It makes a clone there. */
+void judge_twin_made(struct sim *s, const struct site *site, const struct plane *p, mk_str name);
+/* After each commit; 'by': as judge_commit. */
+void judge_shared(struct sim *s, struct plane *p, const struct ks_commit *c, const struct site *by);
+void judge_shared_look(struct sim *s);
 
 /* --- judge_left.c ----------------------------------------------------------------------------- */
 void judge_left(struct sim *s);

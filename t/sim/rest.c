@@ -186,6 +186,12 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 		snprintf(why, n, "workers change");
 		return false;
 	}
+	for (size_t i = 0; i < s->n_faults; i++) {
+		if (s->fault[i].on && s->fault[i].kind->shares_id) {
+			snprintf(why, n, "another manager has our id");
+			return false;
+		}
+	}
 	for (size_t i = 0; i < s->n_users; i++) {
 		if (!s->user[i].created || !user_done(s, &s->user[i], why, n)) {
 			return false;

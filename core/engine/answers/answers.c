@@ -155,7 +155,7 @@ static const unsigned char telling[] = {
 	WHY_LEAVING,      WHY_NO_CLONE,      WHY_FOREIGN,       WHY_FORMER,
 	WHY_KIND_REFUSED, WHY_NOT_CONNECTED, REASON_MISSING,    WHY_KIND_NOT_SERVED,
 	WHY_RESTS,        WHY_CORDONED,      WHY_NOT_LISTED,    WHY_CONNECTING,
-	WHY_SAME_SERVER,  WHY_NOT_CHOSEN,    WHY_NOT_NOMINATED};
+	WHY_ID_SHARED,    WHY_SAME_SERVER,   WHY_NOT_CHOSEN,    WHY_NOT_NOMINATED};
 _Static_assert(sizeof(telling) == REASON_N, "each reason has its place");
 
 /* How a cluster stands; 'k' NULL: the config names it, and it does not exist. */

@@ -89,6 +89,8 @@ static const struct mend clusters[] = {
 	{WHY_FOREIGN, NULL, "delete the Workload of this name on the worker, or rename the job"},
 	{WHY_FORMER, NULL, "name the earlier manager in multiKueue.formerManagers"},
 	{WHY_SAME_SERVER, NULL, "remove one of the two MultiKueueClusters from the config"},
+	{WHY_ID_SHARED, NULL,
+	 "end the other manager, which was restored from a backup of this one perhaps"},
 	{WHY_CORDONED, NULL, "let it take jobs again when it may: kubectl multikueue uncordon"},
 	{WHY_JOB_AWAITED, "kueue-webhook-service",
 	 "see whether Kueue runs on the worker, whose webhook does not answer: "

@@ -14,6 +14,7 @@
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/shared.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/unfit.h"
 #include "core/engine/rules/won.h"
@@ -368,6 +369,13 @@ static bool is_barred(struct pass *p, struct clone *k)
 	       !(p->f->flags & (F_FINISHED | F_EVICTED)) && cordon_bars(p, k);
 }
 
+/* Would it be asked, had no other manager our id? */
+static bool gets_nothing_new(const struct pass *p, const struct clone *k)
+{
+	return shared_rests(k->c) && p->local && p->f->s[S_CLUSTER].n == 0 && k->in_config &&
+	       k->twin == TWIN_ABSENT && !(p->f->flags & (F_FINISHED | F_EVICTED));
+}
+
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
@@ -400,6 +408,13 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (is_barred(p, k)) {
 		ret->why = WHY_CORDONED;
 		ret->words = cordon_words(p->e, k->c);
+		return;
+	}
+	if (gets_nothing_new(p, k)) {
+		ret->why = WHY_ID_SHARED;
+		ret->words = shared_words(p->e, k->c);
+		ret->until_ms = why_wall(p->e, k->c->own.shared_id.until);
+		ret->then = "the cluster takes new work again";
 		return;
 	}
 	if (by_former_server(p, k, won, ret)) {

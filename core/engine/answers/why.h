@@ -23,6 +23,7 @@
 	X(WHY_FORMER, "FormerManager")             \
 	X(WHY_SAME_SERVER, "SameServer")           \
 	X(WHY_CORDONED, "Cordoned")                \
+	X(WHY_ID_SHARED, "ManagerIdShared")        \
 	X(WHY_RESTS, "Resting")                    \
 	X(WHY_NOT_NOMINATED, "NotNominated")       \
 	X(WHY_NOT_CHOSEN, "NotChosen")             \

@@ -14,6 +14,7 @@
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/former.h"
 #include "core/engine/rules/pass.h"
+#include "core/engine/rules/shared.h"
 #include "core/engine/store/touch.h"
 
 enum {
@@ -470,6 +471,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	server_tell(e, c, r);
 	alias_tell(e, c, r);
 	clash(e, c, r);
+	shared_look(e, c);
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);
 	}

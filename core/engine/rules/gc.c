@@ -4,6 +4,7 @@
 
 #include "core/engine/act/note.h"
 #include "core/engine/rules/breaker.h"
+#include "core/engine/rules/shared.h"
 
 enum {
 	GC_FEW = 5,              /* objects that may always be deleted in an interval */
@@ -82,6 +83,9 @@ bool gc_may(struct pass *p, const struct record *r)
 	}
 	if (!c) {
 		return true;
+	}
+	if (shared_rests(c)) {
+		return false; /* the collector, or the end of the rest, brings the next pass */
 	}
 	here = objects_on(c);
 	c->gc_most = here > c->gc_most ? here : c->gc_most;

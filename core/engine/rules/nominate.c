@@ -15,6 +15,7 @@
 #include "core/engine/rules/fault.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/shared.h"
 
 enum { ALONE_MS = 60 * 1000, TUG_MS = 60 * 1000, TUG_MAX = 5, SECOND_MS = 1000 };
 
@@ -33,7 +34,7 @@ bool nominate_is_served(const struct pass *p, const struct cluster *c)
 /* May a clone be created there now? Queues nothing. */
 static bool seems_connected(const struct pass *p, const struct clone *k)
 {
-	return rest_until(p, k->c) <= p->e->now && !cordon_bars(p, k) &&
+	return rest_until(p, k->c) <= p->e->now && !cordon_bars(p, k) && !shared_rests(k->c) &&
 	       nominate_is_served(p, k->c) && table_known(k->c, KIND_WORKLOAD) &&
 	       k->twin != TWIN_FOREIGN && k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
 }

@@ -13,6 +13,7 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/asked.h"
 #include "core/engine/rules/patience.h"
+#include "core/engine/rules/shared.h"
 #include "core/engine/store/bind.h"
 #include "core/engine/store/ending.h"
 #include "core/engine/store/keep.h"
@@ -266,6 +267,7 @@ static void observed(struct engine *e, struct table *t, const struct event *ev)
 	put(e, r, ev, false);
 	r->settling = late;
 	if (!was && r->present) {
+		shared_saw(e, r, ev);
 		/*
 		 * A create whose answer was lost was applied. For other writes a get still has to
 		 * tell.
@@ -541,6 +543,7 @@ void observe_event(struct engine *e, const struct event *ev)
 	if (ev->type == EV_LEADER) {
 		if (ev->may_write && !e->may_write) {
 			look_anew(e);
+			e->lead_at = e->now;
 		}
 		e->may_write = ev->may_write;
 		autoquota_later(e);
