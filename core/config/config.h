@@ -108,7 +108,8 @@ struct config_multikueue {
 	struct config_strs external_dispatchers;
 	const struct json *walls;           /* list of walls, see engine_options; NULL = none */
 	struct config_strs former_origins;  /* label values, without 'origin' */
-	struct config_strs former_managers; /* uids of kube-system */
+	struct config_strs former_managers; /* uids of kube-system, or a managerId of before */
+	mk_str manager_id;                  /* label value; "" = the uid of kube-system */
 	bool allow_loopback, allow_link_local;
 	bool only_libcurl;     /* network.transport is curl */
 	bool workers_tls13;    /* network.tls.minVersion: API servers are asked for TLS 1.3 alone */

@@ -249,6 +249,7 @@ static void fill_ours(struct config_run *r, struct config_multikueue *m)
 	m->external_dispatchers = strs_at(r, "/multiKueue/externalDispatchers");
 	m->former_origins = strs_at(r, "/multiKueue/formerOrigins");
 	m->former_managers = strs_at(r, "/multiKueue/formerManagers");
+	m->manager_id = str_at(r, "/multiKueue/managerId", STR(""));
 	m->allow_loopback = bool_at(r, "/multiKueue/network/allowLoopback", false);
 	m->allow_link_local = bool_at(r, "/multiKueue/network/allowLinkLocal", false);
 	m->workers_tls13 =

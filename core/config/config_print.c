@@ -15,7 +15,7 @@ static bool is_ours(mk_str key)
 		"lostWorkerPolicy", "leaseName",        "workerMemory",        "formerOrigins",
 		"formerManagers",   "visibility",       "kueueVersion",        "walls",
 		"quotaTrees",       "placementTimeout", "unplaceable",         "takeOver",
-		"jobStatusSize"};
+		"jobStatusSize",    "managerId"};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
 		if (str_is(key, ours[i])) {

@@ -259,6 +259,7 @@ static const struct config_field multikueue_fields[] = {
 	LIST("externalDispatchers", CT_STR, CV_BOTH | CV_OURS),
 	LIST("formerOrigins", CT_STR, CV_BOTH | CV_OURS),
 	LIST("formerManagers", CT_STR, CV_BOTH | CV_OURS),
+	PLAIN_IN("managerId", CT_STR, CV_BOTH | CV_OURS),
 	SUB_IN("network", network, CV_BOTH | CV_OURS),
 	SUB_IN("visibility", aggregated, CV_BOTH | CV_OURS),
 	PLAIN_IN("lostWorkerPolicy", CT_STR, CV_BOTH | CV_OURS),

@@ -314,21 +314,28 @@ static void check_former(struct config_run *r, const char *key, const struct con
 	}
 }
 
+static void check_label_value(struct config_run *r, const char *key, mk_str value)
+{
+	const char *why = config_label_value_error(r->a, value);
+
+	if (why != NULL) {
+		config_error(r, arena_printf(r->a, "/multiKueue/%s", key),
+			     "multiKueue.%s: Invalid value: %s: %s", key, config_quote(r->a, value),
+			     why);
+	}
+}
+
 void config_validate_multikueue(struct config_run *r, const struct config *c)
 {
 	const struct config_multikueue *m = &c->multikueue;
-	const char *why = config_label_value_error(r->a, m->origin);
 
 	check_duration(r, "/multiKueue/gcInterval", "multiKueue.gcInterval");
 	check_duration(r, "/multiKueue/workerLostTimeout", "multiKueue.workerLostTimeout");
 	check_duration(r, "/multiKueue/placementTimeout", "multiKueue.placementTimeout");
-	if (why != NULL) {
-		config_error(r, STR("/multiKueue/origin"),
-			     "multiKueue.origin: Invalid value: %s: %s",
-			     config_quote(r->a, m->origin), why);
-	}
+	check_label_value(r, "origin", m->origin);
+	check_label_value(r, "managerId", m->manager_id);
 	check_former(r, "formerOrigins", &m->former_origins, m->origin);
-	check_former(r, "formerManagers", &m->former_managers, (mk_str){NULL, 0});
+	check_former(r, "formerManagers", &m->former_managers, m->manager_id);
 	config_validate_mk_frameworks(r, c);
 	check_cluster_profile(r);
 	check_incremental(r, c);

@@ -95,6 +95,9 @@ struct json *about_settings(struct arena *a, const struct config *c, const struc
 
 	json_set_str(a, o, "namespace", c->namespace_);
 	json_set_str(a, o, "origin", c->multikueue.origin);
+	if (c->multikueue.manager_id.n > 0) {
+		json_set_str(a, o, "managerId", c->multikueue.manager_id);
+	}
 	json_set(a, o, STR("formerManagers"), names(a, &c->multikueue.former_managers));
 	json_set_str(a, o, "dispatcherName", c->multikueue.dispatcher);
 	json_set_bool(a, o, "allowLoopback", c->multikueue.allow_loopback);

@@ -52,6 +52,7 @@ struct manager_options manager_settings(struct setup *s, uint64_t seed)
 		.n_former_origins = mk->former_origins.n,
 		.former_managers = mk->former_managers.v,
 		.n_former_managers = mk->former_managers.n,
+		.manager_id = mk->manager_id,
 		.namespace_ = c->namespace_,
 		.dispatcher = mk->dispatcher,
 		.dispatchers = config_dispatchers(&s->arena, c),

@@ -80,6 +80,7 @@ struct engine_options {
 	size_t n_former_origins;
 	const mk_str *former_managers; /* its ids before a rebuild */
 	size_t n_former_managers;
+	mk_str manager_id;              /* multiKueue.managerId; "" the uid of its kube-system */
 	mk_str namespace_;              /* where kubeconfig Secrets live */
 	mk_str dispatcher;              /* multiKueue.dispatcherName */
 	const struct json *dispatchers; /* multiKueue.dispatchers: section by name, or NULL = {} */

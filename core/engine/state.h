@@ -448,7 +448,8 @@ struct engine {
 	size_t walk_left;
 	size_t turn; /* engine_run: passes of the slice that time cut */
 	struct queue_item gc_item, sweep_item, quota_item;
-	char manager_id[64]; /* "": not known yet */
+	char manager_uid[64]; /* of its kube-system; "": not known yet */
+	char manager_id[64];  /* that, or what the configuration names in its place */
 	bool may_write;
 	int64_t lead_at;   /* monotonic ms: it may write since then, when it may */
 	bool facts_wanted; /* a dispatcher or rules/patience.c needs the queues of workers */

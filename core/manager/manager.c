@@ -103,21 +103,28 @@ static mk_str *names_of(const struct kube_provider *v, size_t n)
 	return names;
 }
 
+static struct kube_options kube_options_of(struct manager *m, struct kube_sink sink)
+{
+	const struct manager_options *o = &m->o;
+
+	return (struct kube_options){.kinds = &m->kinds,
+				     .transport = o->transport,
+				     .sink = sink,
+				     .seed = o->seed,
+				     .namespace_ = o->namespace_,
+				     .allow_loopback = o->allow_loopback,
+				     .allow_link_local = o->allow_link_local,
+				     .providers = o->providers,
+				     .n_providers = o->n_providers,
+				     .programs = o->programs,
+				     .slice = &m->slice};
+}
+
 static enum mk_code build(struct manager *m, struct mk_err *err)
 {
 	const struct manager_options *o = &m->o;
 	struct kube_sink sink = {.ctx = m, .emit = on_emit, .knows = knows};
-	struct kube_options ko = {.kinds = &m->kinds,
-				  .transport = o->transport,
-				  .sink = sink,
-				  .seed = o->seed,
-				  .namespace_ = o->namespace_,
-				  .allow_loopback = o->allow_loopback,
-				  .allow_link_local = o->allow_link_local,
-				  .providers = o->providers,
-				  .n_providers = o->n_providers,
-				  .programs = o->programs,
-				  .slice = &m->slice};
+	struct kube_options ko = kube_options_of(m, sink);
 	struct engine_options eo = {.kinds = &m->kinds,
 				    .plug = o->plug,
 				    .origin = o->origin,
@@ -125,6 +132,7 @@ static enum mk_code build(struct manager *m, struct mk_err *err)
 				    .n_former_origins = o->n_former_origins,
 				    .former_managers = o->former_managers,
 				    .n_former_managers = o->n_former_managers,
+				    .manager_id = o->manager_id,
 				    .namespace_ = o->namespace_,
 				    .dispatcher = o->dispatcher,
 				    .dispatchers = o->dispatchers,

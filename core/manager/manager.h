@@ -47,8 +47,8 @@ struct manager_options {
 	const struct transport *transport;
 	struct manager_observer observer; /* callbacks may be NULL */
 	struct manager_files files; /* NULL: clusters whose kubeconfig is a file never connect */
-	mk_str origin, namespace_, dispatcher;
-	const mk_str *former_origins, *former_managers; /* see engine_options */
+	mk_str origin, manager_id, namespace_, dispatcher; /* see engine_options */
+	const mk_str *former_origins, *former_managers;
 	size_t n_former_origins, n_former_managers;
 	const struct json *dispatchers; /* their sections by name; NULL = {} */
 	const struct json *walls;       /* see engine_options */

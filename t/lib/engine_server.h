@@ -115,7 +115,8 @@ struct world {
 		[WORLD_CLUSTERS];   /* that cluster leads to this one's server; 0: to its own */
 	bool hides[WORLD_CLUSTERS]; /* its identity may not be read */
 	const char *origin;         /* NULL: "multikueue" */
-	const char *manager_id;     /* NULL: "manager-id" */
+	const char *manager_id;     /* of its kube-system; NULL: "manager-id" */
+	const char *own_id;         /* multiKueue.managerId; NULL: none */
 	mk_str former_origins[2], former_managers[2]; /* those that are not empty count */
 	char counts[4096];                            /* what the engine counted, one line each */
 	char stages[4096]; /* stages that Workloads came to: "won 250", one line each */

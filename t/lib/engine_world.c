@@ -210,6 +210,7 @@ void w_start(struct world *w)
 						       (w->former_origins[1].n > 0),
 				   .former_managers = w->former_managers,
 				   .n_former_managers = w->former_managers[0].n > 0,
+				   .manager_id = str_of(w->own_id),
 				   .namespace_ = STR("kueue-system"),
 				   .dispatcher = str_of(w->dispatcher ? w->dispatcher : all),
 				   .dispatchers = w->dispatchers,

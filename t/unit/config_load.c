@@ -187,18 +187,20 @@ static void test_share(void)
 
 static void test_our_values(void)
 {
-	accepted(MK "  plugins:\n    directory: /opt/p\n    allow: [a.b/c]\n    budgets:\n      "
-		    "softTime: 1ms\n"
-		    "      hardMemory: 32Mi\n      hardCalls: 200000\n"
-		    "  dispatchers:\n    acme.io/x:\n      a: [1, {b: c}]\n  externalDispatchers: "
-		    "[acme.io/y]\n"
-		    "  network: {allowLoopback: true, allowLinkLocal: true, transport: curl,\n"
-		    "    tls: {minVersion: VersionTLS13}}\n"
-		    "  lostWorkerPolicy: Keep\n  takeOver: CollectUnmarked\n  workerMemory: 256Mi\n"
-		    "  placementTimeout: 10m\n  unplaceable: Reject\n"
-		    "  quotaTrees: {mode: Compile}\n"
-		    "  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n",
-		 "our keys");
+	accepted(
+		MK
+		"  plugins:\n    directory: /opt/p\n    allow: [a.b/c]\n    budgets:\n      "
+		"softTime: 1ms\n"
+		"      hardMemory: 32Mi\n      hardCalls: 200000\n"
+		"  dispatchers:\n    acme.io/x:\n      a: [1, {b: c}]\n  externalDispatchers: "
+		"[acme.io/y]\n"
+		"  network: {allowLoopback: true, allowLinkLocal: true, transport: curl,\n"
+		"    tls: {minVersion: VersionTLS13}}\n"
+		"  lostWorkerPolicy: Keep\n  takeOver: CollectUnmarked\n  workerMemory: 256Mi\n"
+		"  placementTimeout: 10m\n  unplaceable: Reject\n"
+		"  quotaTrees: {mode: Compile}\n"
+		"  formerOrigins: [old]\n  formerManagers: [a5e3b1b2, \"77\"]\n  managerId: west\n",
+		"our keys");
 	ok(str_is(c.multikueue.plugin_directory, "/opt/p") && c.multikueue.plugin_allow.n == 1 &&
 		   c.multikueue.budgets.soft_time_ms == 1 &&
 		   c.multikueue.budgets.hard_memory == 33554432 &&
@@ -213,6 +215,7 @@ static void test_our_values(void)
 		   str_is(c.multikueue.former_origins.v[0], "old") &&
 		   c.multikueue.former_managers.n == 2 &&
 		   str_is(c.multikueue.former_managers.v[0], "a5e3b1b2") &&
+		   str_is(c.multikueue.manager_id, "west") &&
 		   c.multikueue.worker_memory == 256 * 1024 * 1024,
 	   "... have their values");
 	is_str(json_str_at(json_getn(config_dispatchers(&a, &c), STR("acme.io/x")), "/a/1/b").p,

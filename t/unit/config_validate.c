@@ -365,6 +365,18 @@ static void test_starts(void)
 	is_str(c.health_bind_address.p, "127.0.0.1:8081", "... and here");
 }
 
+static void test_manager_id(void)
+{
+	refused(MK "  managerId: b\n  formerManagers: [a, b]\n",
+		"multiKueue.formerManagers[1]: Invalid value: \"b\": is the one in use, not a "
+		"former one");
+	refused(MK "  managerId: x y\n",
+		"multiKueue.managerId: Invalid value: \"x y\": a valid label must be an empty "
+		"string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+		"end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+		"regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')");
+}
+
 static void test_ours(void)
 {
 #define SHARE_ERROR                                                                         \
@@ -493,7 +505,7 @@ static void test_print(void)
 		 "Wait\n  "
 		 "kueueVersion: v0.19.2\n  workerMemory: 2Gi\n  "
 		 "formerOrigins: [a]\n  "
-		 "formerManagers: [b]\n  walls: [{config: a, allow: []}]\n"
+		 "formerManagers: [b]\n  managerId: c\n  walls: [{config: a, allow: []}]\n"
 		 "  quotaTrees: {mode: Observe}\n"
 		 "integrations:\n  frameworks: [batch/job, pod]\n",
 		 "a file with our keys");
@@ -521,6 +533,7 @@ int main(void)
 	test_selector();
 	test_servers();
 	test_starts();
+	test_manager_id();
 	test_ours();
 	test_walls();
 	test_print();

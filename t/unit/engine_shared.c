@@ -158,8 +158,37 @@ static void of_a_workload_that_is_gone(void)
 	is_no_sign(w, "... there was a Workload of this name: a create of ours comes late");
 }
 
+/* --- an id of its own ------------------------------------------------------------------------- */
+
+static void own_id(void)
+{
+	struct world *w = w_new(2);
+	struct object *o;
+
+	w->own_id = "west";
+	w_restart(w);
+	w_settle(w);
+	o = running_job(w);
+	is_str(w_str(w, clone_of(w, 2, "wl-j"), "/metadata/annotations/multikueued.io~1manager-id"),
+	       "west", "multiKueue.managerId marks clones in place of the uid");
+	w_later(w, 3 * MINUTE);
+	w_take(w);
+	theirs(w, 1, "wl-x");
+	w_later(w, 3 * MINUTE);
+	ok(clone_of(w, 1, "wl-x") != NULL, "what has the uid is another manager's then, and left");
+	w_put(w, 1, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-y\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"west\"}},\"spec\":{}}");
+	w_later(w, 1000);
+	ok(!clone_of(w, 1, "wl-y"), "and garbage has this id");
+	is_str(check_state(w, o), "Ready", "jobs run");
+	w_free(w);
+}
+
 int main(void)
 {
+	own_id();
 	is_found();
 	ours_go_on();
 	listed();

@@ -53,12 +53,13 @@ static bool is_former(const struct doctor *d, mk_str id)
 static void origin_clash(struct doctor *d, rule *r, struct doctor_worker *w)
 {
 	struct json_iter it = json_iter(json_get(w->clones.v, "items"));
+	mk_str own = json_str(json_get(d->m.settings, "managerId"));
 
 	while (d->m.uid.n > 0 && json_next(&it)) {
 		const struct json *notes = json_at(it.val, "/metadata/annotations");
 		mk_str id = row_text(notes, NAME_MANAGER_ID);
 
-		if (id.n == 0 || str_eq(id, d->m.uid) || is_former(d, id)) {
+		if (id.n == 0 || str_eq(id, own.n > 0 ? own : d->m.uid) || is_former(d, id)) {
 			continue;
 		}
 		doctor_found(d, r, w, doctor_object_of(d, w),

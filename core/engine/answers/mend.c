@@ -90,7 +90,8 @@ static const struct mend clusters[] = {
 	{WHY_FORMER, NULL, "name the earlier manager in multiKueue.formerManagers"},
 	{WHY_SAME_SERVER, NULL, "remove one of the two MultiKueueClusters from the config"},
 	{WHY_ID_SHARED, NULL,
-	 "end the other manager, which was restored from a backup of this one perhaps"},
+	 "end the other manager, which was restored from a backup of this one perhaps, or give one "
+	 "of the two an id of its own: multiKueue.managerId"},
 	{WHY_CORDONED, NULL, "let it take jobs again when it may: kubectl multikueue uncordon"},
 	{WHY_JOB_AWAITED, "kueue-webhook-service",
 	 "see whether Kueue runs on the worker, whose webhook does not answer: "

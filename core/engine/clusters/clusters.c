@@ -80,7 +80,7 @@ void cluster_know(struct engine *e, struct cluster *c, mk_str identity)
 	} else if (identity.n > 0) {
 		alias_know(e, c, identity);
 	}
-	if (identity.n == 0 || !str_is(identity, e->manager_id)) {
+	if (identity.n == 0 || !str_is(identity, e->manager_uid)) {
 		return;
 	}
 	c->own.itself = true;

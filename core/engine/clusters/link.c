@@ -2,6 +2,8 @@
 /* The link to a cluster; see link.h. */
 #include "core/engine/clusters/link.h"
 
+#include <stdio.h>
+
 #include "core/base/alloc.h"
 #include "core/engine/clusters/autoquota.h"
 #include "core/engine/clusters/clusters.h"
@@ -13,11 +15,11 @@ enum { START_MS = 60 * 1000 };
 
 static void manager_up(struct engine *e, mk_str identity)
 {
-	mk_str id = str_cut(identity, sizeof(e->manager_id) - 1);
+	mk_str id = e->o.manager_id.n > 0 ? e->o.manager_id : identity;
 	bool is_news = !str_is(id, e->manager_id);
 
-	memcpy(e->manager_id, id.p, id.n);
-	e->manager_id[id.n] = 0;
+	snprintf(e->manager_uid, sizeof(e->manager_uid), "%.*s", STR_ARG(identity));
+	snprintf(e->manager_id, sizeof(e->manager_id), "%.*s", STR_ARG(id));
 	for (WORKERS_EACH(c, e)) {
 		cluster_know(e, c, str_of(c->own.identity));
 		if (is_news) {

@@ -64,7 +64,8 @@ static void tell(struct engine *e, const struct cluster *c, const struct record 
 				       "was restored from a backup of this one. Until ten minutes "
 				       "pass without another, nothing new is sent to this cluster, "
 				       "and what has no Workload here is left there. End the other "
-				       "manager",
+				       "manager, or give one of the two an id of its own "
+				       "(multiKueue.managerId)",
 				       STR_ARG(r->key), e->manager_id));
 	}
 }
@@ -104,6 +105,7 @@ mk_str shared_words(struct engine *e, const struct cluster *c)
 
 	return arena_printf(&e->scratch,
 			    "gets nothing new until %.*s: another manager with this one's id makes "
-			    "objects there; end that manager (Event ManagerIdShared)",
+			    "objects there (Event ManagerIdShared); end it, or give one of the two "
+			    "an id of its own (multiKueue.managerId)",
 			    STR_ARG(time_rfc3339(&e->scratch, until)));
 }
