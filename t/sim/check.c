@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "core/base/hash.h"
+#include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
 /* A new round may begin while a delete of the last one is on its way. */
@@ -84,6 +85,18 @@ static bool is_waiting_slice(const struct ks_commit *c, const struct json *local
 	       json_str_at(local, SLICE_BEFORE).n > 0;
 }
 
+/* Has a client evicted it of late, so that it got quota again, or taken its Finished back? */
+static bool is_just_meddled(const struct sim *s, const struct user *u, const struct json *local)
+{
+	int64_t changed;
+
+	return u->reserved_at + RIGHT_THEN_MS > s->now ||
+	       (!has_condition(local, "Finished") &&
+		time_parse(json_str(json_get(condition(local, "Finished"), "lastTransitionTime")),
+			   &changed) &&
+		changed + RIGHT_THEN_MS > wall_of(s));
+}
+
 /* Nothing of the winner is deleted before the local Finished is written. */
 static void check_remote_delete(struct sim *s, const struct site *site, struct plane *p,
 				const struct ks_commit *c)
@@ -92,8 +105,8 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	const struct user *u = user_by_workload(s, local);
 	mk_str uid = json_str_at(c->before, WORKLOAD_UID);
 
-	if (u != NULL && u->reserved_at + RIGHT_THEN_MS > s->now && faults_lawless(s)) {
-		return; /* evicted by a client, it had no quota when the delete was sent */
+	if (u != NULL && faults_lawless(s) && is_just_meddled(s, u, local)) {
+		return; /* it had no quota, or was Finished, when the delete was sent */
 	}
 	if (!local || json_at(local, "/metadata/deletionTimestamp") != NULL ||
 	    !str_eq(json_str_at(local, "/metadata/uid"), uid) || excuse_outdated(s, site)) {
