@@ -20,6 +20,7 @@ void judge_init(struct sim *s)
 
 void judge_done(struct sim *s)
 {
+	free(s->judge->refused);
 	free(s->judge->of);
 	free(s->judge);
 }

@@ -31,7 +31,6 @@
 enum {
 	JUDGE_LOOK_MS = 5000,
 	JUDGE_LEFT_MAX = 512,
-	JUDGE_REFUSALS = 64,
 	JUDGE_DISOWNED = 256,
 };
 
@@ -67,7 +66,7 @@ struct leftover {
 	bool is_there; /* ... still, at this look */
 };
 
-/* A write that a server refused; the last ones. */
+/* A write that a server refused. */
 struct refusal {
 	size_t plane;
 	char method[8], target[200];
@@ -97,8 +96,8 @@ struct judge {
 	int64_t calm_since[MAX_SITES]; /* a daemon leads, its server is in reach; INT64_MAX no */
 	struct leftover left[JUDGE_LEFT_MAX];
 	size_t n_left;
-	struct refusal refused[JUDGE_REFUSALS];
-	size_t n_refused;
+	struct refusal *refused; /* all: what is not tried any more may be the first */
+	size_t n_refused, room_refused;
 	struct disowned disowned[JUDGE_DISOWNED];
 	size_t n_disowned; /* ever */
 	struct shared shared[MAX_PLANES];

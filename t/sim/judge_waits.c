@@ -4,6 +4,7 @@
  * long as the refusal lasts (I5).
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
@@ -142,6 +143,18 @@ static mk_str path_of(mk_str target)
 	return path;
 }
 
+static struct refusal *new_refusal(struct judge *j)
+{
+	if (j->n_refused == j->room_refused) {
+		j->room_refused = 2 * j->room_refused + 64;
+		j->refused = realloc(j->refused, j->room_refused * sizeof(*j->refused));
+		if (!j->refused) {
+			abort();
+		}
+	}
+	return &j->refused[j->n_refused++];
+}
+
 void judge_refused(struct sim *s, const struct msg *m)
 {
 	struct judge *j = s->judge;
@@ -159,10 +172,7 @@ void judge_refused(struct sim *s, const struct msg *m)
 		}
 	}
 	if (!r) {
-		if (j->n_refused == JUDGE_REFUSALS) {
-			return;
-		}
-		r = &j->refused[j->n_refused++];
+		r = new_refusal(j);
 		*r = (struct refusal){.plane = m->plane->index};
 		snprintf(r->method, sizeof(r->method), "%.*s", STR_ARG(m->req.method));
 		snprintf(r->target, sizeof(r->target), "%.*s", STR_ARG(path));
