@@ -106,10 +106,42 @@ static void unknown_pod_set(void)
 		"what may be the user's stays");
 }
 
+/* As a SparkApplication has it: what a pod gets stands beside what else its driver is. */
+static void without_a_template(void)
+{
+	const char *const sets = "[{\"name\":\"driver\",\"count\":1,\"template\":{\"metadata\":{"
+				 "\"labels\":{\"team\":"
+				 "\"red\"}},\"spec\":{\"containers\":[]}}},{\"name\":\"b\","
+				 "\"count\":1,\"template\":{"
+				 "\"spec\":{\"containers\":[]}}}]";
+	const char *const started =
+		"{\"spec\":{\"suspend\":false,\"driver\":{\"cores\":1,\"labels\":{\"team\":"
+		"\"red\"," MARKS
+		"},\"nodeSelector\":{\"pool\":\"p\"},\"template\":{\"metadata\":{},\"spec\":{"
+		"\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/topology\"}],\"containers\":[{"
+		"\"name\":\"c\",\"resources\":{}}]}}},\"other\":{\"labels\":{" MARKS
+		"},\"nodeSelector\":{\"zone\":\"z\"},\"template\":{\"spec\":{\"containers\":[{"
+		"\"name\":\"c\",\"image\":\"i\"}],\"nodeSelector\":{\"zone\":\"z\"}}}},\"none\":{"
+		"\"labels\":{\"mine\":\"x\"},\"template\":{\"spec\":{\"containers\":[{\"name\":"
+		"\"c\"}]}}}}}";
+
+	copy_is(sets, started, "/spec/driver", "{\"cores\":1,\"labels\":{\"team\":\"red\"}}",
+		"pods without a template: the start's go, with the template that it made");
+	copy_is(sets, started, "/spec/other",
+		"{\"nodeSelector\":{\"zone\":\"z\"},\"template\":{\"spec\":{\"containers\":[{"
+		"\"name\":\"c\",\"image\":\"i\"}],\"nodeSelector\":{\"zone\":\"z\"}}}}",
+		"no pod set of its name: the marks go alone, and the user's template stays");
+	copy_is(sets, started, "/spec/none",
+		"{\"labels\":{\"mine\":\"x\"},\"template\":{\"spec\":{\"containers\":[{\"name\":"
+		"\"c\"}]}}}",
+		"what no start has marked is as it was");
+}
+
 int main(void)
 {
 	what_stays();
 	suspended();
 	unknown_pod_set();
+	without_a_template();
 	return done_testing();
 }

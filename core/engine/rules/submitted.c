@@ -3,7 +3,9 @@
  * What Kueue's start adds to a job; see submitted.h. Pod templates are found by their shape and
  * belong to the pod set whose name stands on their path, so that kinds unknown here are served too:
  * "replicatedJobs/[name: a]/template/spec/template", "pytorchReplicaSpecs/Worker/template",
- * "headGroupSpec/template", "workerGroupSpecs/[groupName: a]/template".
+ * "headGroupSpec/template", "workerGroupSpecs/[groupName: a]/template". A kind that describes its
+ * pods without a template has all of that in one object, as "driver" of a SparkApplication, which
+ * is found by the marks that each start leaves there.
  */
 #include "core/engine/rules/submitted.h"
 
@@ -17,6 +19,10 @@ static const char *const marks[] = {
 	NAME_GROUP "/topology", NAME_GROUP "/cluster-queue-name", NAME_GROUP "/local-queue-name",
 	NAME_SLICE_NAME,
 };
+
+/* What of a pod has marks. */
+static const char *const marked[] = {"labels", "annotations"};
+enum { N_MARKED = sizeof(marked) / sizeof(*marked) };
 
 /* A step of the path to a template: a member's key, or the name of an array's element. */
 struct step {
@@ -161,18 +167,15 @@ static void restore_list(struct arena *a, struct json *in, const char *member,
 	}
 }
 
-static void restore_template(struct arena *a, struct json *template, const struct json *set)
+/* 'meta' has a pod's labels, 'spec' what schedules it: the same object where no template is. */
+static void restore_pod(struct arena *a, struct json *meta, struct json *spec,
+			const struct json *set)
 {
 	static const char *const lists[] = {"tolerations", "schedulingGates"};
-	static const char *const maps[] = {"labels", "annotations"};
-	struct json *meta = json_get(template, "metadata"), *spec = json_get(template, "spec");
 	const struct json *had = json_get(set, "metadata");
 
-	for (size_t i = 0; i < 2; i++) {
-		restore_map(a, meta, maps[i], set, json_get(had, maps[i]));
-	}
-	if (json_type(meta) == JSON_OBJ && json_len(meta) == 0) {
-		json_set(a, template, STR("metadata"), NULL);
+	for (size_t i = 0; i < N_MARKED; i++) {
+		restore_map(a, meta, marked[i], set, json_get(had, marked[i]));
 	}
 	had = json_get(set, "spec");
 	restore_map(a, spec, "nodeSelector", set, json_get(had, "nodeSelector"));
@@ -181,9 +184,62 @@ static void restore_template(struct arena *a, struct json *template, const struc
 	}
 }
 
+static void restore_template(struct arena *a, struct json *template, const struct json *set)
+{
+	struct json *meta = json_get(template, "metadata");
+
+	restore_pod(a, meta, json_get(template, "spec"), set);
+	if (json_type(meta) == JSON_OBJ && json_len(meta) == 0) {
+		json_set(a, template, STR("metadata"), NULL);
+	}
+}
+
 static bool is_template(const struct json *v)
 {
 	return json_type(json_at(v, "/spec/containers")) == JSON_ARR;
+}
+
+static bool is_marked(const struct json *v)
+{
+	for (size_t i = 0; i < N_MARKED; i++) {
+		struct json_iter it = json_iter(json_get(v, marked[i]));
+
+		while (json_next(&it)) {
+			if (is_mark(it.key)) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* A template that names a container and says nothing of it: a start makes it, for the gates. */
+static bool is_bare(const struct json *template)
+{
+	const struct json *spec = json_get(template, "spec"), *list = json_get(spec, "containers");
+	const struct json *container = json_elem(list, 0);
+	const struct json *resources = json_get(container, "resources");
+
+	return !json_get(template, "metadata") && json_len(spec) == 1 && json_len(list) == 1 &&
+	       json_len(resources) == 0 && json_get(container, "name") &&
+	       json_len(container) == (resources ? 2u : 1u);
+}
+
+/*
+ * The pods of 'set' are described by 'v' itself. Its template has more of them, which the pod set
+ * does not tell; a start writes nothing there but the gate for a topology.
+ */
+static void restore_flat(struct arena *a, struct json *v, const struct json *set)
+{
+	struct json *template = json_get(v, "template");
+
+	restore_pod(a, v, v, set);
+	if (is_template(template)) {
+		restore_template(a, template, NULL);
+		if (is_bare(template)) {
+			json_set(a, v, STR("template"), NULL);
+		}
+	}
 }
 
 static mk_str name_of(const struct json *v)
@@ -205,6 +261,10 @@ static void restore_below(struct arena *a, struct json *v, const struct json *po
 	}
 	if (is_template(v)) {
 		restore_template(a, v, pod_set_of(pod_sets, path));
+		return;
+	}
+	if (is_marked(v)) {
+		restore_flat(a, v, pod_set_of(pod_sets, path));
 		return;
 	}
 	while (json_next(&it)) {
