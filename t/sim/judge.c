@@ -15,6 +15,7 @@ void judge_init(struct sim *s)
 	}
 	for (size_t i = 0; i < MAX_SITES; i++) {
 		s->judge->calm_since[i] = INT64_MAX;
+		s->judge->told_since[i] = INT64_MAX;
 	}
 }
 
@@ -75,15 +76,38 @@ static void note_won(struct sim *s, const struct user *u, const struct json *wl)
 	}
 }
 
+static void note(const struct sim *s, int64_t *since, bool is_so)
+{
+	*since = !is_so ? INT64_MAX : *since < s->now ? *since : s->now;
+}
+
+/*
+ * Does the manager's server refuse the check's message? Events alone are no report that must be
+ * seen: each is sent once in a quarter of an hour, and may be lost.
+ */
+static bool is_mute(struct sim *s, const struct plane *home)
+{
+	mk_str body;
+
+	return faults_refuse(s, home, STR("PATCH"), STR(WORKLOADS_PATH "/any/status"), &body) != 0;
+}
+
+/* A report needs nothing of jobs, so it is due also while the server refuses all about them. */
 static void note_calm(struct sim *s, size_t i)
 {
 	const struct plane *home = &s->plane[s->site[i].home];
-	int64_t *since = &s->judge->calm_since[i];
-	bool calm = !s->no_plugin && !home->limit_jobs && !home->forbid_jobs &&
-		    !home->forbid_status && faults_refused_until(s, home) != INT64_MAX &&
-		    !excuse_late(s, home) && judge_leader(s, &s->site[i]).by != NULL;
+	bool leads =
+		!s->no_plugin && !excuse_late(s, home) && judge_leader(s, &s->site[i]).by != NULL;
 
-	*since = !calm ? INT64_MAX : *since < s->now ? *since : s->now;
+	note(s, &s->judge->told_since[i], leads && !is_mute(s, home));
+	note(s, &s->judge->calm_since[i],
+	     leads && !home->limit_jobs && !home->forbid_jobs && !home->forbid_status &&
+		     faults_refused_until(s, home) != INT64_MAX);
+}
+
+int64_t judge_can_tell(const struct sim *s, const struct site *site)
+{
+	return s->judge->told_since[site - s->site];
 }
 
 int64_t judge_calm(const struct sim *s, const struct site *site)

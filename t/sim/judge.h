@@ -11,7 +11,8 @@
  *   I4 duties      what was begun is finished: quota comes back (bounds.c), and in the end all is
  *                  done (world.c)
  *   I5 tries       what is refused is tried as long as the refusal lasts  judge_waits.c
- *   I6 words       what waits for longer than a minute says why           judge_waits.c
+ *   I6 words       what waits for longer than a minute says why,
+ *                  in the words of the server that refuses it           judge_waits.c, judge_words.c
  *   I7 rest        Retry rests the place                                  judge_runs.c
  *   I8 server      a job is made on the server that won                   judge_runs.c
  *   I9 marks       daemons change nothing on workers but what is theirs   judge_marks.c, check.c;
@@ -70,8 +71,11 @@ struct leftover {
 struct refusal {
 	size_t plane;
 	char method[8], target[200];
+	char name[64]; /* what was to be created */
 	int64_t last_at;
 	unsigned n;
+	uint64_t round; /* as waits_round, of what waits for it, */
+	int64_t since;  /* ... which was refused it then */
 };
 
 /* A remote object that belongs to no manager since another client wrote; the last ones. */
@@ -94,6 +98,7 @@ struct judge {
 	struct judged *of; /* by user */
 	int64_t look_at;
 	int64_t calm_since[MAX_SITES]; /* a daemon leads, its server is in reach; INT64_MAX no */
+	int64_t told_since[MAX_SITES]; /* ... and takes reports, whatever else it refuses */
 	struct leftover left[JUDGE_LEFT_MAX];
 	size_t n_left;
 	struct refusal *refused; /* all: what is not tried any more may be the first */
@@ -120,6 +125,8 @@ bool judge_is_led(struct led x, struct led y);
 bool judge_knows_winner(const struct sim *s, const struct user *u);
 /* Since when a daemon of the site could act; INT64_MAX: it cannot. */
 int64_t judge_calm(const struct sim *s, const struct site *site);
+/* ... and report, whatever else the manager's server refuses. */
+int64_t judge_can_tell(const struct sim *s, const struct site *site);
 /* ... and reach that worker. */
 int64_t judge_calm_with(const struct sim *s, const struct site *site, const struct plane *w);
 
@@ -187,9 +194,16 @@ bool judge_is_left(const struct sim *s, mk_str uid);
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl);
 /* A server refused the request of a daemon. */
 void judge_refused(struct sim *s, const struct msg *m);
+/* Is there an Event about the Workload since then, with these words; "": any? */
+bool judge_has_event(const struct sim *s, const struct user *u, const struct json *wl,
+		     int64_t since, mk_str words);
 /* Does a server refuse something that the job may need, or did of late? */
 bool judge_is_refused(const struct sim *s, const struct user *u);
 void judge_tries(struct sim *s);
+
+/* --- judge_words.c ---------------------------------------------------------------------------- */
+/* The Workload waits, where it has won or for a win; do users read the words of who refuses? */
+void judge_words(struct sim *s, const struct user *u, const struct json *wl, bool starting);
 
 /* --- known.c ---------------------------------------------------------------------------------- */
 /*

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
@@ -22,19 +23,20 @@ static mk_str message_of(const struct json *wl)
 	return json_str_at(wl, "/status/admissionChecks/0/message");
 }
 
-/* Has an Event been written about the Workload since then? */
-static bool has_event(const struct sim *s, const struct user *u, const struct json *wl,
-		      int64_t since)
+bool judge_has_event(const struct sim *s, const struct user *u, const struct json *wl,
+		     int64_t since, mk_str words)
 {
 	const struct ks_store *mgr = s->plane[u->site->home].store;
-	mk_str uid = json_str_at(wl, "/metadata/uid");
+	mk_str uid = json_str_at(wl, "/metadata/uid"), note;
 	size_t pos = 0;
 	const struct json *o;
 	int64_t ms;
 
 	while ((o = ks_each(mgr, EVENTS, &pos)) != NULL) {
+		note = json_str_at(o, "/note");
 		if (str_eq(json_str_at(o, "/regarding/uid"), uid) &&
-		    time_parse(json_str_at(o, "/eventTime"), &ms) && ms - WALL0 >= since - SECOND) {
+		    time_parse(json_str_at(o, "/eventTime"), &ms) && ms - WALL0 >= since - SECOND &&
+		    (words.n == 0 || memmem(note.p, note.n, words.p, words.n) != NULL)) {
 			return true;
 		}
 	}
@@ -92,7 +94,7 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	bool waits = is_waiting(wl) || is_growing(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
 	uint64_t round = round_of(wl);
-	int64_t since = judge_calm(s, u->site);
+	int64_t since = judge_can_tell(s, u->site);
 
 	if (!waits || u->kind == USER_UNMANAGED || !user_job(u, &s->plane[u->site->home])) {
 		j->waits_since = 0;
@@ -103,6 +105,9 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 		j->waits_round = round;
 		j->said = said;
 	}
+	if (judge_calm(s, u->site) == INT64_MAX && !starting && message_of(wl).n > 0) {
+		j->waits_since = s->now; /* ... for the manager's server: what follows is another */
+	}
 	if (since == INT64_MAX) {
 		return; /* an Event that comes before the calm counts, the time does not */
 	}
@@ -112,7 +117,7 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	}
 	if (s->now - since > WORDS_MS &&
 	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&
-	    !has_event(s, u, wl, j->waits_since)) {
+	    !judge_has_event(s, u, wl, j->waits_since, STR(""))) {
 		if (s->story) {
 			rest_say(s, u, wl);
 		}
@@ -120,6 +125,7 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 		     (long long)(s->now - since) / SECOND,
 		     starting ? " for its job on the winner" : "", STR_ARG(message_of(wl)));
 	}
+	judge_words(s, u, wl, starting);
 }
 
 bool judge_is_refused(const struct sim *s, const struct user *u)
@@ -143,6 +149,17 @@ static mk_str path_of(mk_str target)
 	return path;
 }
 
+/* The name of the Workload or job that was to be created, in the arena. */
+static mk_str created(struct sim *s, const struct msg *m)
+{
+	struct json *o = NULL;
+
+	return str_is(m->req.method, "POST") && !str_ends(path_of(m->req.target), STR("/events")) &&
+			       json_parse(&s->arena, m->req.body, &o, NULL) == ERR_OK
+		       ? json_str_at(o, "/metadata/name")
+		       : STR("");
+}
+
 static struct refusal *new_refusal(struct judge *j)
 {
 	if (j->n_refused == j->room_refused) {
@@ -158,16 +175,16 @@ static struct refusal *new_refusal(struct judge *j)
 void judge_refused(struct sim *s, const struct msg *m)
 {
 	struct judge *j = s->judge;
-	mk_str path = path_of(m->req.target);
+	mk_str path = path_of(m->req.target), name = created(s, m);
 	struct refusal *r = NULL;
 
-	if (m->cls != TRANSPORT_WRITE || path.n >= sizeof(r->target)) {
+	if (m->cls != TRANSPORT_WRITE || path.n >= sizeof(r->target) || name.n >= sizeof(r->name)) {
 		return;
 	}
 	for (size_t i = 0; i < j->n_refused && !r; i++) {
 		if (j->refused[i].plane == m->plane->index &&
 		    str_is(m->req.method, j->refused[i].method) &&
-		    str_is(path, j->refused[i].target)) {
+		    str_is(path, j->refused[i].target) && str_is(name, j->refused[i].name)) {
 			r = &j->refused[i];
 		}
 	}
@@ -176,6 +193,7 @@ void judge_refused(struct sim *s, const struct msg *m)
 		*r = (struct refusal){.plane = m->plane->index};
 		snprintf(r->method, sizeof(r->method), "%.*s", STR_ARG(m->req.method));
 		snprintf(r->target, sizeof(r->target), "%.*s", STR_ARG(path));
+		snprintf(r->name, sizeof(r->name), "%.*s", STR_ARG(name));
 	}
 	r->last_at = s->now;
 	r->n++;
