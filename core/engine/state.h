@@ -316,6 +316,8 @@ struct round {
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
 
+	uint64_t passed_on; /* rules/slices.c: evictions that those that wait know of, hashed */
+
 	/* rules/tally.c */
 	bool evicted; /* the winner's eviction is counted */
 

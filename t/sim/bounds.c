@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bounds: an evicted Workload gives its quota back within some time, the requests about one
- * Workload within a minute are limited, and a job that ended is not given up.
+ * Workload and the passes within a minute are limited, and a job that ended is not given up.
  */
 #include <stdio.h>
 
@@ -11,11 +11,30 @@
 enum {
 	QUOTA_BACK_MS = 2 * 60 * 1000,
 	REQUESTS_A_MINUTE = 120,
+	PASSES_A_MINUTE = 100 * 1000, /* of Workloads; those that wake each other make millions */
 	/* Each place has rests of its own (I7), from 1 s: six rounds of eight requests. */
 	REQUESTS_A_WORKER = 50,
 	FORBIDDEN_MS = 60 * 1000, /* SEEK_DENIED_MS of core/kube */
 	HEARD_MS = 10 * 1000, /* after so long a server that can be reached has shown its state */
 };
+
+/* --- passes ----------------------------------------------------------------------------------- */
+
+void bound_passes(struct proc *p)
+{
+	struct engine_stats stats;
+
+	engine_get_stats(manager_engine(p->m), &stats);
+	if (p->sim->now - p->minute >= MINUTE || stats.passes < p->passes) {
+		p->minute = p->sim->now;
+		p->passes = stats.passes; /* so far, or of a new process */
+	}
+	if (stats.passes - p->passes > PASSES_A_MINUTE) {
+		fail(p->sim, "rest", "daemon %zu makes %llu passes within %lld s", p->index,
+		     (unsigned long long)(stats.passes - p->passes),
+		     (long long)(p->sim->now - p->minute) / SECOND);
+	}
+}
 
 /* --- quota ------------------------------------------------------------------------------------ */
 

@@ -167,6 +167,7 @@ void proc_run(struct proc *p)
 		fail(s, "memory", "daemon %zu gave up", p->index);
 		return;
 	}
+	bound_passes(p);
 	next = manager_next_ms(p->m);
 	if (next != INT64_MAX) {
 		proc_kick(p, next > s->now ? next : s->now + 1);

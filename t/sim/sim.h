@@ -167,6 +167,8 @@ struct proc {
 	struct lease lease;
 	int64_t fence_until, run_at, lease_at;
 	int64_t wall_step;
+	int64_t minute;  /* passes are counted from then on, */
+	uint64_t passes; /* ... when there had been so many */
 	bool leads;
 	uint64_t saw_lease;  /* the newest version that it read while it did not lead; 0 none */
 	int64_t heard_lease; /* when a request left that the Lease answered; see excuse_forgotten */
@@ -445,6 +447,8 @@ void rest_check(struct sim *s);
 /* Process 'p' sends a write: fails when it is one too many, or gives up a job that ended. */
 void bound_send(struct proc *p, const struct msg *m);
 /* A Workload was evicted: its quota must come back. */
+/* After each run of a daemon. */
+void bound_passes(struct proc *p);
 void bound_evicted(struct sim *s, struct user *u);
 void bound_quota(struct sim *s, size_t user);
 /* May what must be written on the manager be late? */

@@ -310,6 +310,23 @@ static void running_one_is_evicted(void)
 	w_free(w);
 }
 
+/* Two slices in a row were replaced, and their clones are evicted and stay. */
+static void evicted_ones_stay(void)
+{
+	struct object *new, *third;
+	struct world *w = waits(&new, 0);
+	char name[64];
+
+	third = a_slice(w, slice_name(w, name, 3), new_name, 6);
+	finish(w, new, "WorkloadSliceReplaced");
+	clone_condition(w, 2, old_name, "Evicted", "Preempted", false);
+	clone_condition(w, 2, new_name, "Evicted", "Preempted", false);
+	w_settle(w);
+	ok(clone_of(w, 2, old_name) && clone_of(w, 2, new_name) && third,
+	   "evicted clones of replaced slices stay: they do not wake each other for ever");
+	w_free(w);
+}
+
 static void running_one_is_gone(void)
 {
 	struct object *new;
@@ -579,6 +596,7 @@ int main(void)
 	name_is_taken();
 	is_deactivated();
 	running_one_is_evicted();
+	evicted_ones_stay();
 	running_one_is_gone();
 	gone_as_it_is_admitted();
 	kind_is_gone();

@@ -2,6 +2,7 @@
 /* An elastic job that grows; see slices.h. */
 #include "core/engine/rules/slices.h"
 
+#include "core/base/hash.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/inplace.h"
 #include "core/engine/rules/job.h"
@@ -101,8 +102,13 @@ struct record *slices_running(const struct pass *p, const struct clone *k, const
 	return store_get(k->c->tables[KIND_WORKLOAD], p->w->ns, job->facts->s[S_PREBUILT]);
 }
 
-/* The next pass of the other Workloads of the job, or only of those that may be replaced. */
-static void wake(const struct pass *p, bool replaced)
+static bool is_open(const struct facts *f)
+{
+	return !facts_is(f, F_FINISHED);
+}
+
+/* The next pass of those other Workloads of the job. */
+static void wake(const struct pass *p, bool (*which)(const struct facts *f))
 {
 	if (!p->e->o.gates.elastic_slices || !p->w->owner) {
 		return;
@@ -110,7 +116,7 @@ static void wake(const struct pass *p, bool replaced)
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
 
-		if (w != p->w && (!replaced || (r && may_be_replaced(r->facts)))) {
+		if (w != p->w && r && which(r->facts)) {
 			queue_add(&p->e->queue, &w->item);
 		}
 	}
@@ -118,20 +124,23 @@ static void wake(const struct pass *p, bool replaced)
 
 void slices_pass_on(struct pass *p)
 {
-	bool news = false;
+	uint64_t news = 0;
 
 	for (CLONES_EACH(k, p)) {
-		news |= clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED);
+		if (clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
+			news = 31 * news + hash64(str_of(k->r->uid)) + k->r->rv;
+		}
 	}
-	if (news) {
-		wake(p, false);
+	if (news != 0 && news != p->w->round.passed_on) {
+		wake(p, is_open); /* once: one that is released wakes this one in turn */
 	}
+	p->w->round.passed_on = news;
 }
 
 void slices_over(struct pass *p)
 {
 	if (!p->local || !may_be_replaced(p->f)) {
-		wake(p, true);
+		wake(p, may_be_replaced);
 	}
 }
 
