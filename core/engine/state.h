@@ -312,6 +312,8 @@ struct round {
 
 	struct patience_notes asked; /* rules/patience.c */
 	uint8_t unplaceable;         /* rules/unplaceable.c: enum unplaceable */
+	bool bare_said;              /* rules/topology.c: an Event has reported ... */
+	int64_t bare_since; /* ... a winner's clone admitted without a topology; INT64_MAX = not */
 
 	/* rules/former.c */
 	bool former_said; /* an Event has told that a former manager's copy is in the way */
@@ -331,7 +333,8 @@ static inline struct round round_new(void)
 			      .lost_at = INT64_MAX,
 			      .alone_since = INT64_MAX,
 			      .told_skew = INT64_MIN,
-			      .waits_since = INT64_MAX};
+			      .waits_since = INT64_MAX,
+			      .bare_since = INT64_MAX};
 }
 
 /*

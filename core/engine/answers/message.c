@@ -11,6 +11,7 @@
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/unfit.h"
 #include "core/engine/rules/unplaceable.h"
@@ -319,14 +320,15 @@ void message_explain(struct pass *p)
 static mk_str late_words(struct pass *p, struct clone *k)
 {
 	struct why_cluster w;
-	mk_str refused;
+	mk_str words;
 
 	if (k->twin == TWIN_FORMER) {
 		why_cluster(p, k, &w);
 		return w.words;
 	}
-	refused = refusal_on(p, k, true);
-	return refused.n > 0 ? refused : unfit_words(p, twin_record(p, k));
+	words = refusal_on(p, k, true);
+	words = words.n > 0 ? words : unfit_words(p, twin_record(p, k));
+	return words.n > 0 ? words : topology_late(p, k);
 }
 
 void message_won(struct pass *p, struct clone *k)

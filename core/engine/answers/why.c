@@ -15,6 +15,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/shared.h"
+#include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/unfit.h"
 #include "core/engine/rules/won.h"
@@ -376,10 +377,18 @@ static bool gets_nothing_new(const struct pass *p, const struct clone *k)
 	       k->twin == TWIN_ABSENT && !(p->f->flags & (F_FINISHED | F_EVICTED));
 }
 
+/* What does not come home of the winner, or does not go on here. */
+static mk_str winner_lacks(struct pass *p, const struct clone *k)
+{
+	mk_str unfit = unfit_words(p, twin_record(p, k));
+
+	return unfit.n > 0 ? unfit : topology_words(p, k);
+}
+
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
-	mk_str refused;
+	mk_str late;
 
 	*ret = (struct why_cluster){.since_ms = -1, .until_ms = -1};
 	if (!cluster_up(k->c)) {
@@ -424,10 +433,10 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (won && ret->why == WHY_ADMITTED) {
 		winner_job(p, k, ret);
 	}
-	refused = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) ? refusal_on(p, k, won)
-									: STR("");
-	refused = refused.n == 0 && won ? unfit_words(p, twin_record(p, k)) : refused;
-	if (refused.n > 0) {
-		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(refused));
+	late = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) ? refusal_on(p, k, won)
+								     : STR("");
+	late = late.n == 0 && won ? winner_lacks(p, k) : late;
+	if (late.n > 0) {
+		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(late));
 	}
 }

@@ -16,5 +16,13 @@
 bool topology_ready(struct pass *p, const struct clone *k, struct json *body);
 /* Writes that alone, when the assignment came after the win. */
 void topology_write(struct pass *p, const struct clone *k);
+/*
+ * Which assignment is missing though clone 'k' is admitted, and what to do, in the scratch arena;
+ * "": none. Kueue there gives none where its flavor has no topology, and the Workload here waits
+ * for good, as with Kueue's own controller.
+ */
+mk_str topology_words(struct pass *p, const struct clone *k);
+/* The same once it has lasted, which an Event reports as well. */
+mk_str topology_late(struct pass *p, const struct clone *k);
 
 #endif
