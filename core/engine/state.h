@@ -396,6 +396,7 @@ struct wl {
 
 	/* rules/authority.c */
 	uint8_t authority_said; /* what an Event has told of */
+	uint8_t unserved_said;  /* rules/unserved.c: has an Event reported it? */
 
 	/* rules/workload.c */
 	bool counted; /* in the users of the manager's job table, see watches_use */

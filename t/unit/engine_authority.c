@@ -242,7 +242,12 @@ static void check_is_back(void)
 
 /* --- the manager itself runs it --------------------------------------------------------------- */
 
-static void pod_starts_here(const char *group)
+static const struct start {
+	const char *patch, *says;
+} starts[] = {{"{\"spec\":{\"schedulingGates\":null}}", "Kueue takes its gate away"},
+	      {"{\"spec\":{\"nodeName\":\"n1\"}}", "it is bound to a node, gate or not"}};
+
+static void pod_starts_here(const char *group, const struct start *start)
 {
 	struct world *w = w_new(2);
 	struct object *wl;
@@ -264,10 +269,10 @@ static void pod_starts_here(const char *group)
 	ok(pod_on(w, 2, "p-0") != NULL, "the check goes: it runs on");
 	w_take(w);
 	w->full = true;
-	w_patch(w, pod_on(w, 0, "p-0"), "{\"spec\":{\"schedulingGates\":null}}");
+	w_patch(w, pod_on(w, 0, "p-0"), start->patch);
 	w_settle(w);
-	is_int((long long)objects_on(w, 2), 0,
-	       "Kueue takes its gate away: the copies go at once, or it would run twice");
+	is_int((long long)objects_on(w, 2), 0, start->says);
+	ok(pod_on(w, 0, "p-0") != NULL, "... the copies go at once, or it would run twice");
 	is_int((long long)w_times(w_take(w), "\"RunsOnManager\",\"re"), 1, "... an Event says why");
 	w->full = false;
 	w_patch(w, wl,
@@ -490,8 +495,10 @@ int main(void)
 	}
 	job_is_not_made();
 	check_is_back();
-	pod_starts_here("grp");
-	pod_starts_here(NULL);
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		pod_starts_here("grp", &starts[i]);
+		pod_starts_here(NULL, &starts[i]);
+	}
 	copied_status_is_no_start();
 	check_is_new();
 	no_adapter_stops();

@@ -3,6 +3,7 @@
  * After the win: what cannot be seen any more, and what ended while the worker could not be
  * reached.
  */
+#include "core/engine/answers/answers.h"
 #include "t/lib/engine_world.h"
 
 enum { TIMEOUT = 900 * 1000 };
@@ -72,6 +73,82 @@ static void runs_elsewhere(enum mk_code code)
 	w_list(w, 2, JOB);
 	w_later(w, 1000);
 	ok(!w_find(w, 2, JOB, "ns", "j"), "and goes once it may be seen again");
+	w_free(w);
+}
+
+/* --- the manager's kind ----------------------------------------------------------------------- */
+
+static const char *phase_words(struct world *w, struct arena *a)
+{
+	struct answer_env env = {.e = w->e, .mono_ms = w->now, .wall_ms = w->wall, .a = a};
+
+	return arena_dup(a, json_str(json_get(answer_workload(&env, STR("ns"), STR("wl-j")),
+					      "message")))
+		.p;
+}
+
+/*
+ * The manager serves the kind no more while a job runs. That goes on; the check, why and an Event
+ * say so until it is back. 'gone': the jobs go with their CRD.
+ */
+static void not_served_here(enum mk_code code, bool gone, const char *says)
+{
+	static const char admitted[] = "The workload was admitted on \"w2\"";
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct arena a;
+
+	arena_init(&a, 0);
+	if (gone) {
+		w_del(w, w_find(w, 0, JOB, "ns", "j"));
+	}
+	w_take(w);
+	w->full = true;
+	serves(w, 0, code);
+	w_later(w, 5000);
+	is_str(check_message(w, wl), admitted, says);
+	w_later(w, 60 * 1000);
+	ok(strstr(check_message(w, wl), says), "... lasts: within a minute the check says so");
+	ok(str_starts(str_of(check_message(w, wl)), STR(admitted)),
+	   "... and where it was admitted");
+	ok(strstr(phase_words(w, &a), says), "... and why does");
+	w_later(w, 3600 * 1000);
+	is_int((long long)w_times(w_take(w), "\"reason\":\"KindNotServed\""), 1,
+	       "... and one Event");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... and it runs on");
+	serves(w, 0, ERR_OK);
+	w_list(w, 0, JOB);
+	w_later(w, 10 * 60 * 1000);
+	if (!gone) {
+		is_str(check_message(w, wl), admitted, "it is back: the words go");
+		is_str(check_state(w, wl), "Ready", "... and nothing else has changed");
+	}
+	arena_done(&a);
+	w_free(w);
+}
+
+/* So many at once are one Event about the check. */
+static void many_not_served_here(void)
+{
+	enum { N = 30 };
+	struct world *w = w_new(1);
+	char name[8];
+
+	for (int i = 0; i < N; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		(void)a_job(w, name);
+		w_settle(w);
+		snprintf(name, sizeof(name), "wl-j%d", i);
+		admit(w, 1, name);
+	}
+	w_settle(w);
+	w_take(w);
+	w->full = true;
+	serves(w, 0, ERR_NOT_FOUND);
+	w_later(w, 5 * 60 * 1000);
+	is_int((long long)w_times(w->log, "\"reason\":\"KindNotServed\""), 21,
+	       "30 jobs: twenty Events and one for all");
+	ok(strstr(w->log, "20 Workloads or more, as ns/wl-j"), "... in its words");
 	w_free(w);
 }
 
@@ -344,6 +421,11 @@ static void ended_while_both_hide(void)
 
 int main(void)
 {
+	not_served_here(ERR_NOT_FOUND, false, "the manager cluster does not serve batch/v1");
+	not_served_here(ERR_NOT_FOUND, true, "the manager cluster does not serve batch/v1");
+	not_served_here(ERR_DENIED, false, "the manager cluster gives us no right to batch/v1");
+	not_served_here(ERR_UNAVAILABLE, false, "the manager cluster cannot say whether it serves");
+	many_not_served_here();
 	ended_while_both_hide();
 	ended_before_our_list();
 	running_then_unserved(ERR_DENIED, "the winner refuses the kind: an Event tells at once");

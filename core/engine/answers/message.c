@@ -15,6 +15,7 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/unfit.h"
 #include "core/engine/rules/unplaceable.h"
+#include "core/engine/rules/unserved.h"
 #include "core/engine/rules/verdict.h"
 
 enum {
@@ -327,6 +328,7 @@ static mk_str late_words(struct pass *p, struct clone *k)
 		return w.words;
 	}
 	words = refusal_on(p, k, true);
+	words = words.n > 0 ? words : unserved_late(p);
 	words = words.n > 0 ? words : unfit_words(p, twin_record(p, k));
 	return words.n > 0 ? words : topology_late(p, k);
 }

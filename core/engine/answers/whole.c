@@ -6,6 +6,7 @@
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/patience.h"
 #include "core/engine/rules/unplaceable.h"
+#include "core/engine/rules/unserved.h"
 #include "core/engine/rules/wall.h"
 
 #define NAME_OF(id, text) [id] = text,
@@ -138,6 +139,17 @@ static mk_str fault_words(struct pass *p, bool by_adapter)
 		       p->w->fault ? ": " : "", STR_ARG(why_short(str_of(p->w->fault))));
 }
 
+static mk_str won_words(struct pass *p)
+{
+	mk_str unserved = unserved_words(p);
+	mk_str words = p->authority == AUTHORITY_FULL
+			       ? why_say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER]))
+			       : finishing_words(p);
+
+	return unserved.n == 0 ? words
+			       : why_say(p, "%.*s; %.*s", STR_ARG(words), STR_ARG(unserved));
+}
+
 static mk_str held_words(struct pass *p, enum why_phase phase)
 {
 	if (phase == PHASE_REJECTED) {
@@ -158,14 +170,15 @@ static mk_str held_words(struct pass *p, enum why_phase phase)
 	if (phase == PHASE_RETRY) {
 		return STR("the admission check asks Kueue to queue it again");
 	}
-	return p->authority == AUTHORITY_FULL
-		       ? why_say(p, "it was sent to %.*s", STR_ARG(p->f->s[S_CLUSTER]))
-		       : finishing_words(p);
+	return won_words(p);
 }
 
 /* Of a phase in which no dispatcher is asked. */
 static mk_str unready_words(struct pass *p, enum why_phase phase)
 {
+	if (phase == PHASE_NO_JOB && unserved_words(p).n > 0) {
+		return unserved_words(p);
+	}
 	if (phase == PHASE_NO_JOB) {
 		return why_say(p, "its job \"%.*s\" is not there", STR_ARG(p->object));
 	}

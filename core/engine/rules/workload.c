@@ -23,6 +23,7 @@
 #include "core/engine/rules/stages.h"
 #include "core/engine/rules/tally.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/unserved.h"
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/winding.h"
 #include "core/engine/rules/won.h"
@@ -362,6 +363,7 @@ static void with_local(struct pass *p)
 	}
 	tally_local(p);
 	use_local_jobs(p);
+	(void)unserved_late(p);
 	if (facts_is(p->f, F_TERMINATING)) {
 		release(p, R_DELETED);
 	} else if (facts_is(p->f, F_FINISHED)) {
