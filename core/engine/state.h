@@ -315,16 +315,10 @@ struct round {
 	bool bare_said;              /* rules/topology.c: an Event has reported ... */
 	int64_t bare_since; /* ... a winner's clone admitted without a topology; INT64_MAX = not */
 
-	/* rules/former.c */
-	bool former_said; /* an Event has told that a former manager's copy is in the way */
-
+	bool former_said;   /* rules/former.c: an Event has told that a former copy is in the way */
 	uint64_t passed_on; /* rules/slices.c: evictions that those that wait know of, hashed */
-
-	/* rules/tally.c */
-	bool evicted; /* the winner's eviction is counted */
-
-	/* rules/places.c */
-	bool failed; /* the bad end of this run is counted */
+	bool evicted;       /* rules/tally.c: the winner's eviction is counted */
+	bool failed;        /* rules/places.c: the bad end of this run is counted */
 };
 
 static inline struct round round_new(void)

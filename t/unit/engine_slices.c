@@ -3,101 +3,16 @@
  * An elastic job that grows: its Workload is replaced by a bigger slice, on
  * the cluster where the job runs.
  */
-#include "t/lib/engine_world.h"
-
-static char old_name[300], new_name[300];
-
-static const char *slice_name(struct world *w, char *to, int generation)
-{
-	struct object *j = w_find(w, 0, JOB, "ns", "j");
-	struct arena a;
-	mk_str name;
-
-	arena_init(&a, 0);
-	name = plug_workload_name(&a, STR("Job"), STR("batch"), STR("j"), str_of(j->uid),
-				  arena_printf(&a, "%d", generation));
-	snprintf(to, 300, "%.*s", STR_ARG(name));
-	arena_done(&a);
-	return to;
-}
-
-static struct object *a_slice(struct world *w, const char *name, const char *of, int count)
-{
-	struct object *j = w_find(w, 0, JOB, "ns", "j");
-	char text[2048], more[512] = "";
-
-	if (of) {
-		snprintf(more, sizeof(more),
-			 ",\"kueue.x-k8s.io/workload-slice-replacement-for\":\"ns/%s\"", of);
-	}
-	snprintf(text, sizeof(text),
-		 "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\",\"metadata\":{"
-		 "\"name\":\"%s\",\"namespace\":\"ns\",\"generation\":1,\"annotations\":{"
-		 "\"kueue.x-k8s.io/elastic-job\":\"true\"%s},\"ownerReferences\":[{\"apiVersion\":"
-		 "\"batch/v1\",\"kind\":\"Job\",\"name\":\"j\",\"uid\":\"%s\",\"controller\":"
-		 "true}]},\"spec\":{\"podSets\":[{\"name\":\"main\",\"count\":%d}]},\"status\":{"
-		 "\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\",\"message\":\"\","
-		 "\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
-		 name, more, j->uid, count);
-	return w_put(w, 0, KIND_WORKLOAD, text);
-}
-
-static void finish(struct world *w, struct object *wl, const char *reason)
-{
-	char text[512];
-
-	snprintf(text, sizeof(text),
-		 "{\"status\":{\"conditions\":[" QUOTA
-		 ",{\"type\":\"Finished\",\"status\":\"True\",\"reason\":\"%s\",\"message\":\"m\"}"
-		 "]}}",
-		 reason);
-	w_patch(w, wl, text);
-}
-
-/*
- * A job of two pods that runs on w2, and which the user made four pods
- * big. Kueue made a slice for it.
- */
-static struct world *grown(struct object **old, struct object **new)
-{
-	struct world *w = w_new(2);
-
-	w->gate_elastic = true;
-	w_restart(w);
-	w_put(w, 0, JOB,
-	      "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\","
-	      "\"namespace\":\"ns\",\"generation\":1,\"annotations\":{"
-	      "\"kueue.x-k8s.io/elastic-job\":\"true\"}},\"spec\":{\"parallelism\":2,"
-	      "\"suspend\":true,\"managedBy\":\"kueue.x-k8s.io/multikueue\",\"template\":{}}}");
-	*old = a_slice(w, slice_name(w, old_name, 1), NULL, 2);
-	quota_at(w, *old, NULL);
-	w_settle(w);
-	admit(w, 2, old_name);
-	w_settle(w);
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"spec\":{\"suspend\":false},\"status\":{\"active\":2}}");
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
-		"{\"metadata\":{\"generation\":2},\"spec\":{\"suspend\":false,\"parallelism\":4}}");
-	w_settle(w);
-	*new = a_slice(w, slice_name(w, new_name, 2), old_name, 4);
-	w_settle(w);
-	w_take(w);
-	return w;
-}
-
-static const char *remote_parallelism(struct world *w)
-{
-	return w_str(w, w_find(w, 2, JOB, "ns", "j"), "/spec/parallelism");
-}
+#include "t/lib/engine_slices.h"
 
 static void grows(const char *reason)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 	const char *log;
 
-	is_str(remote_parallelism(w), "2", "bigger: nothing happens before there is quota for it");
-	finish(w, old, reason);
+	is_str(remote_size(w), "2", "bigger: nothing happens before there is quota for it");
+	slice_finish(w, old, reason);
 	w_settle(w);
 	is_str(w_take_work(w), "",
 	       strcmp(reason, "OutOfSync") ? "a replaced slice: remote objects are kept"
@@ -108,7 +23,7 @@ static void grows(const char *reason)
 	ok(strstr(log, "create 2 Workload") && !strstr(log, "create 1 ") &&
 		   !strstr(log, "nominate"),
 	   "the slice is cloned where its predecessor runs, and not nominated");
-	is_str(remote_parallelism(w), "2", "... whose job stays as it is");
+	is_str(remote_size(w), "2", "... whose job stays as it is");
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
 	w_advance(w, 2000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "1",
@@ -116,7 +31,7 @@ static void grows(const char *reason)
 	admit(w, 2, new_name);
 	w_settle(w);
 	is_str(check_state(w, new), "Ready", "admitted there: it is Ready");
-	is_str(remote_parallelism(w), "4", "... and the job grows");
+	is_str(remote_size(w), "4", "... and the job grows");
 	is_str(w_str(w, w_find(w, 2, JOB, "ns", "j"),
 		     "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"),
 	       new_name, "... in the slice's name");
@@ -139,7 +54,7 @@ static void grows(const char *reason)
 static void remote_first(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 
 	clone_condition(w, 2, old_name, "Finished", "WorkloadSliceReplaced", true);
 	w_settle(w);
@@ -157,9 +72,9 @@ static void remote_first(void)
 static void deleted_early(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 
-	finish(w, old, "WorkloadSliceReplaced");
+	slice_finish(w, old, "WorkloadSliceReplaced");
 	w_settle(w);
 	w_del(w, old);
 	w_settle(w);
@@ -169,7 +84,7 @@ static void deleted_early(void)
 	w_settle(w);
 	admit(w, 2, new_name);
 	w_settle(w);
-	is_str(remote_parallelism(w), "4", "... and grows");
+	is_str(remote_size(w), "4", "... and grows");
 	w_advance(w, 60 * 1000);
 	ok(!clone_of(w, 2, old_name), "... then the old clone goes");
 	w_free(w);
@@ -178,7 +93,7 @@ static void deleted_early(void)
 static void given_up(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 
 	w_del(w, new);
 	w_settle(w);
@@ -190,9 +105,9 @@ static void given_up(void)
 static void evicted_meanwhile(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 
-	finish(w, old, "WorkloadSliceReplaced");
+	slice_finish(w, old, "WorkloadSliceReplaced");
 	quota_at(w, new, "w2");
 	w_settle(w);
 	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
@@ -216,9 +131,9 @@ static void evicted_meanwhile(void)
 static void cluster_lost(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 
-	finish(w, old, "WorkloadSliceReplaced");
+	slice_finish(w, old, "WorkloadSliceReplaced");
 	w_settle(w);
 	w_link(w, w->links[2], LINK_DOWN);
 	w_settle(w);
@@ -235,13 +150,13 @@ static void cluster_lost(void)
 static void name_is_taken(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"ns\"},\"spec\":{}}", new_name);
 	w_put(w, 2, KIND_WORKLOAD, text);
-	finish(w, old, "WorkloadSliceReplaced");
+	slice_finish(w, old, "WorkloadSliceReplaced");
 	quota_at(w, new, "w2");
 	w_later(w, 60 * 1000);
 	is_str(check_state(w, new), "Retry",
@@ -253,9 +168,9 @@ static void name_is_taken(void)
 static void is_deactivated(void)
 {
 	struct object *old, *new;
-	struct world *w = grown(&old, &new);
+	struct world *w = slice_grown(&old, &new);
 
-	finish(w, old, "WorkloadSliceReplaced");
+	slice_finish(w, old, "WorkloadSliceReplaced");
 	quota_at(w, new, "w2");
 	w_settle(w);
 	w_patch(w, clone_of(w, 2, new_name), "{\"spec\":{\"active\":false}}");
@@ -265,28 +180,10 @@ static void is_deactivated(void)
 	w_free(w);
 }
 
-/* A slice of four pods waits on w2, where the job runs with two; 'timeout': placementTimeout. */
-static struct world *waits(struct object **new, int64_t timeout)
-{
-	struct object *old;
-	struct world *w = grown(&old, new);
-
-	if (timeout > 0) {
-		w->placement_timeout = timeout;
-		w_restart(w);
-	}
-	finish(w, old, "WorkloadSliceReplaced");
-	w_settle(w);
-	quota_at(w, *new, "w2");
-	w_settle(w);
-	w_take(w);
-	return w;
-}
-
 static void running_one_is_evicted(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 0);
+	struct world *w = slice_waits(&new, 0);
 
 	clone_condition(w, 2, old_name, "Evicted", "Preempted", false);
 	w_later(w, 1000);
@@ -314,11 +211,11 @@ static void running_one_is_evicted(void)
 static void evicted_ones_stay(void)
 {
 	struct object *new, *third;
-	struct world *w = waits(&new, 0);
+	struct world *w = slice_waits(&new, 0);
 	char name[64];
 
 	third = a_slice(w, slice_name(w, name, 3), new_name, 6);
-	finish(w, new, "WorkloadSliceReplaced");
+	slice_finish(w, new, "WorkloadSliceReplaced");
 	clone_condition(w, 2, old_name, "Evicted", "Preempted", false);
 	clone_condition(w, 2, new_name, "Evicted", "Preempted", false);
 	w_settle(w);
@@ -330,7 +227,7 @@ static void evicted_ones_stay(void)
 static void running_one_is_gone(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 0);
+	struct world *w = slice_waits(&new, 0);
 
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_del(w, clone_of(w, 2, old_name));
@@ -344,7 +241,7 @@ static void running_one_is_gone(void)
 static void gone_as_it_is_admitted(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 0);
+	struct world *w = slice_waits(&new, 0);
 
 	w_del(w, w_find(w, 2, JOB, "ns", "j"));
 	w_del(w, clone_of(w, 2, old_name));
@@ -358,7 +255,7 @@ static void gone_as_it_is_admitted(void)
 static void kind_is_gone(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 0);
+	struct world *w = slice_waits(&new, 0);
 
 	w_event(w, EV_UNSERVED, 2, JOB)->ev.code = ERR_NOT_FOUND;
 	w_later(w, 800 * 1000);
@@ -371,7 +268,7 @@ static void kind_is_gone(void)
 static void ends_as_it_was(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 600 * 1000);
+	struct world *w = slice_waits(&new, 600 * 1000);
 
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
 		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
@@ -388,7 +285,7 @@ static void ends_as_it_was(void)
 static void edited_while_it_waits(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 600 * 1000);
+	struct world *w = slice_waits(&new, 600 * 1000);
 
 	w_patch(w, new,
 		"{\"metadata\":{\"generation\":2},\"spec\":{\"maximumExecutionTimeSeconds\":3600}"
@@ -405,7 +302,7 @@ static void edited_while_it_waits(void)
 static void finds_no_room(void)
 {
 	struct object *new;
-	struct world *w = waits(&new, 600 * 1000);
+	struct world *w = slice_waits(&new, 600 * 1000);
 
 	w_apply(w, clone_of(w, 2, new_name),
 		"{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"False\",\"reason\":"
@@ -422,168 +319,6 @@ static void finds_no_room(void)
 	   "... which the check says");
 	w_free(w);
 }
-
-/* --- what a slice that is over leaves --------------------------------------------------------- */
-
-/* The slice 'new' has replaced 'old' on w2, and its job has grown there. */
-static struct world *replaced(struct object **old, struct object **new)
-{
-	struct world *w = grown(old, new);
-
-	finish(w, *old, "WorkloadSliceReplaced");
-	quota_at(w, *new, "w2");
-	w_settle(w);
-	admit(w, 2, new_name);
-	w_settle(w);
-	clone_condition(w, 2, old_name, "Finished", "WorkloadSliceReplaced", true);
-	w_settle(w);
-	return w;
-}
-
-/* The manager is restored from before that slice was made. */
-static void forgotten(void)
-{
-	struct object *old, *new;
-	struct world *w = replaced(&old, &new);
-
-	w_patch(w, old, "{\"status\":{\"conditions\":[" QUOTA "," ADMITTED "]}}");
-	w_free_object(new);
-	w_restart(w);
-	w_settle(w);
-	w_del(w, clone_of(w, 2, old_name)); /* with its owner, the copy */
-	w_later(w, 60 * 1000);
-	ok(!strstr(old->text, "\"Finished\""),
-	   "a slice is forgotten, its clone and job go: no end");
-	is_str(check_state(w, old), "Retry", "... the job starts anew as it was before");
-	w_free(w);
-}
-
-static void the_last_one_ends(void)
-{
-	struct object *old, *new;
-	struct world *w = replaced(&old, &new);
-
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"status\":{\"active\":null,\"succeeded\":4,\"conditions\":[{\"type\":"
-		"\"Complete\",\"status\":\"True\"}]}}");
-	clone_condition(w, 2, new_name, "Finished", "Succeeded", true);
-	w_later(w, 60 * 1000);
-	is_int((long long)objects_on(w, 2), 0,
-	       "the job ends at its new size: the clones of slices before go as well");
-	w_free(w);
-}
-
-/* It lost its quota before the slice that replaces it got any: its run is over. */
-static void replaced_without_quota(void)
-{
-	struct object *old, *new;
-	struct world *w = grown(&old, &new);
-
-	w_patch(w, old,
-		"{\"status\":{\"clusterName\":null,\"conditions\":[{\"type\":\"Evicted\","
-		"\"status\":\"True\",\"reason\":\"Preempted\",\"message\":\"m\"},{\"type\":"
-		"\"QuotaReserved\",\"status\":\"False\",\"reason\":\"Pending\",\"message\":\"m\"},"
-		"{\"type\":\"Finished\",\"status\":\"True\",\"reason\":"
-		"\"WorkloadSliceReplaced\",\"message\":\"m\"}]}}");
-	w_later(w, 60 * 1000);
-	is_int((long long)objects_on(w, 2), 0,
-	       "it was evicted, and then replaced: nothing is kept for the slice that waits");
-	w_free(w);
-}
-
-/* The slice that replaced it is evicted, gives its quota back, and runs nowhere. */
-static void the_next_one_is_evicted(void)
-{
-	struct object *old, *new;
-	struct world *w = replaced(&old, &new);
-
-	evict(w, new, "P");
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":0}}");
-	w_later(w, 1000);
-	release_quota(w, new);
-	w_later(w, 60 * 1000);
-	is_int((long long)objects_on(w, 2), 0, "the next slice is evicted: both clones go");
-	w_free(w);
-}
-
-/*
- * The slice is deleted before its job goes by its name, and Kueue makes a Workload anew, which
- * replaces none: the copy of the slice before is the same job's.
- */
-static void made_anew_beside_the_copy(void)
-{
-	struct object *old, *new, *third;
-	struct world *w = grown(&old, &new);
-	char name[300];
-
-	finish(w, old, "WorkloadSliceReplaced");
-	quota_at(w, new, "w2");
-	w_settle(w);
-	w_link(w, w->links[2], LINK_DOWN);
-	w->stay_down[2] = true;
-	w_del(w, new);
-	w_settle(w);
-	third = a_slice(w, slice_name(w, name, 3), NULL, 4);
-	quota_at(w, third, NULL);
-	w_settle(w);
-	admit(w, 1, name);
-	w_later(w, 60 * 1000);
-	ok(!w_find(w, 1, JOB, "ns", "j"), "the job is not run again beside a copy out of sight");
-	w->stay_down[2] = false;
-	w_link(w, w->links[2], LINK_UP);
-	w_later(w, 120 * 1000);
-	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, old_name),
-	   "... which goes when it is back");
-	is_str(w_str(w, third, "/status/clusterName"), "w1", "... and then the other one wins");
-	w_free(w);
-}
-
-/*
- * No MultiKueueCluster leads any more to where the job runs, which only the slice before has seen,
- * and a client clears the winner of the next one.
- */
-static void copy_out_of_sight(void)
-{
-	struct object *old, *new;
-	struct world *w = grown(&old, &new);
-
-	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
-	w_settle(w);
-	finish(w, old, "WorkloadSliceReplaced");
-	quota_at(w, new, NULL);
-	w_settle(w);
-	admit(w, 1, new_name);
-	w_later(w, 60 * 1000);
-	ok(!w_find(w, 1, JOB, "ns", "j"), "what the slice before ran out of sight counts");
-	w_later(w, 900 * 1000);
-	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... until it counts as lost");
-	w_free(w);
-}
-
-/* The user changes the size again while the slice waits: Kueue resizes it, and keeps its name. */
-static void resized_while_it_waits(void)
-{
-	struct object *old, *new;
-	struct world *w = grown(&old, &new);
-
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
-		"{\"metadata\":{\"generation\":3},\"spec\":{\"parallelism\":3}}");
-	w_patch(w, new,
-		"{\"metadata\":{\"generation\":2},\"spec\":{\"podSets\":[{\"name\":\"main\","
-		"\"count\":3}]}}");
-	w_settle(w);
-	is_str(remote_parallelism(w), "2", "resized while it waits: nothing before its quota");
-	finish(w, old, "WorkloadSliceReplaced");
-	quota_at(w, new, "w2");
-	w_settle(w);
-	admit(w, 2, new_name);
-	w_settle(w);
-	is_str(remote_parallelism(w), "3", "... then the job has that size");
-	w_free(w);
-}
-
 int main(void)
 {
 	grows("WorkloadSliceReplaced");
@@ -603,12 +338,5 @@ int main(void)
 	ends_as_it_was();
 	edited_while_it_waits();
 	finds_no_room();
-	forgotten();
-	the_last_one_ends();
-	replaced_without_quota();
-	the_next_one_is_evicted();
-	made_anew_beside_the_copy();
-	copy_out_of_sight();
-	resized_while_it_waits();
 	return done_testing();
 }

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a slice of an elastic job that is over leaves. */
+#include "t/lib/engine_slices.h"
+
+/* The slice 'new' has replaced 'old' on w2, and its job has grown there. */
+static struct world *replaced(struct object **old, struct object **new)
+{
+	struct world *w = slice_grown(old, new);
+
+	slice_finish(w, *old, "WorkloadSliceReplaced");
+	quota_at(w, *new, "w2");
+	w_settle(w);
+	admit(w, 2, new_name);
+	w_settle(w);
+	clone_condition(w, 2, old_name, "Finished", "WorkloadSliceReplaced", true);
+	w_settle(w);
+	return w;
+}
+
+/* The manager is restored from before that slice was made. */
+static void forgotten(void)
+{
+	struct object *old, *new;
+	struct world *w = replaced(&old, &new);
+
+	w_patch(w, old, "{\"status\":{\"conditions\":[" QUOTA "," ADMITTED "]}}");
+	w_free_object(new);
+	w_restart(w);
+	w_settle(w);
+	w_del(w, clone_of(w, 2, old_name)); /* with its owner, the copy */
+	w_later(w, 60 * 1000);
+	ok(!strstr(old->text, "\"Finished\""),
+	   "a slice is forgotten, its clone and job go: no end");
+	is_str(check_state(w, old), "Retry", "... the job starts anew as it was before");
+	w_free(w);
+}
+
+static void the_last_one_ends(void)
+{
+	struct object *old, *new;
+	struct world *w = replaced(&old, &new);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":4,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 2, new_name, "Finished", "Succeeded", true);
+	w_later(w, 60 * 1000);
+	is_int((long long)objects_on(w, 2), 0,
+	       "the job ends at its new size: the clones of slices before go as well");
+	w_free(w);
+}
+
+/* It lost its quota before the slice that replaces it got any: its run is over. */
+static void replaced_without_quota(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_grown(&old, &new);
+
+	w_patch(w, old,
+		"{\"status\":{\"clusterName\":null,\"conditions\":[{\"type\":\"Evicted\","
+		"\"status\":\"True\",\"reason\":\"Preempted\",\"message\":\"m\"},{\"type\":"
+		"\"QuotaReserved\",\"status\":\"False\",\"reason\":\"Pending\",\"message\":\"m\"},"
+		"{\"type\":\"Finished\",\"status\":\"True\",\"reason\":"
+		"\"WorkloadSliceReplaced\",\"message\":\"m\"}]}}");
+	w_later(w, 60 * 1000);
+	is_int((long long)objects_on(w, 2), 0,
+	       "it was evicted, and then replaced: nothing is kept for the slice that waits");
+	w_free(w);
+}
+
+/* The slice that replaced it is evicted, gives its quota back, and runs nowhere. */
+static void the_next_one_is_evicted(void)
+{
+	struct object *old, *new;
+	struct world *w = replaced(&old, &new);
+
+	evict(w, new, "P");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":0}}");
+	w_later(w, 1000);
+	release_quota(w, new);
+	w_later(w, 60 * 1000);
+	is_int((long long)objects_on(w, 2), 0, "the next slice is evicted: both clones go");
+	w_free(w);
+}
+
+/*
+ * The slice is deleted before its job goes by its name, and Kueue makes a Workload anew, which
+ * replaces none: the copy of the slice before is the same job's.
+ */
+static void made_anew_beside_the_copy(void)
+{
+	struct object *old, *new, *third;
+	struct world *w = slice_grown(&old, &new);
+	char name[300];
+
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, "w2");
+	w_settle(w);
+	w_link(w, w->links[2], LINK_DOWN);
+	w->stay_down[2] = true;
+	w_del(w, new);
+	w_settle(w);
+	third = a_slice(w, slice_name(w, name, 3), NULL, 4);
+	quota_at(w, third, NULL);
+	w_settle(w);
+	admit(w, 1, name);
+	w_later(w, 60 * 1000);
+	ok(!w_find(w, 1, JOB, "ns", "j"), "the job is not run again beside a copy out of sight");
+	w->stay_down[2] = false;
+	w_link(w, w->links[2], LINK_UP);
+	w_later(w, 120 * 1000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, old_name),
+	   "... which goes when it is back");
+	is_str(w_str(w, third, "/status/clusterName"), "w1", "... and then the other one wins");
+	w_free(w);
+}
+
+/*
+ * No MultiKueueCluster leads any more to where the job runs, which only the slice before has seen,
+ * and a client clears the winner of the next one.
+ */
+static void copy_out_of_sight(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_grown(&old, &new);
+
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_settle(w);
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, NULL);
+	w_settle(w);
+	admit(w, 1, new_name);
+	w_later(w, 60 * 1000);
+	ok(!w_find(w, 1, JOB, "ns", "j"), "what the slice before ran out of sight counts");
+	w_later(w, 900 * 1000);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... until it counts as lost");
+	w_free(w);
+}
+
+/* The user changes the size again while the slice waits: Kueue resizes it, and keeps its name. */
+static void resized_while_it_waits(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_grown(&old, &new);
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
+		"{\"metadata\":{\"generation\":3},\"spec\":{\"parallelism\":3}}");
+	w_patch(w, new,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"podSets\":[{\"name\":\"main\","
+		"\"count\":3}]}}");
+	w_settle(w);
+	is_str(remote_size(w), "2", "resized while it waits: nothing before its quota");
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, "w2");
+	w_settle(w);
+	admit(w, 2, new_name);
+	w_settle(w);
+	is_str(remote_size(w), "3", "... then the job has that size");
+	w_free(w);
+}
+int main(void)
+{
+	forgotten();
+	the_last_one_ends();
+	replaced_without_quota();
+	the_next_one_is_evicted();
+	made_anew_beside_the_copy();
+	copy_out_of_sight();
+	resized_while_it_waits();
+	return done_testing();
+}
