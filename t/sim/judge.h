@@ -12,7 +12,7 @@
  *                  done (world.c)
  *   I5 tries       what is refused is tried as long as the refusal lasts  judge_waits.c
  *   I6 words       what waits for longer than a minute says why,
- *                  in the words of the server that refuses it           judge_waits.c, judge_words.c
+ *                  in the words of the server that refuses it          judge_waits.c, judge_words.c
  *   I7 rest        Retry rests the place                                  judge_runs.c
  *   I8 server      a job is made on the server that won                   judge_runs.c
  *   I9 marks       daemons change nothing on workers but what is theirs   judge_marks.c, check.c;
