@@ -5,6 +5,7 @@
 enum {
 	HEALED_MS = 60 * 1000,
 	GAP_MS = 5 * 1000, /* no daemon needs to connect again in so short a time */
+	LEARNS_MS = 1000,  /* a daemon may not know for so long that its manager was restored */
 };
 
 /*
@@ -54,7 +55,9 @@ bool excuse_unseen(const struct sim *s, const struct plane *p)
 
 bool excuse_outdated(const struct sim *s, const struct site *site)
 {
-	return s->sent_at < s->plane[site->home].restored_at;
+	const struct plane *home = &s->plane[site->home];
+
+	return home->restored_at > 0 && s->sent_at < home->restored_at + LEARNS_MS;
 }
 
 bool excuse_forgotten(const struct sim *s, const struct proc *p, const struct proc *q)

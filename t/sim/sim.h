@@ -461,7 +461,7 @@ void excuse_disturbed(struct plane *p, bool on);
 bool excuse_late(const struct sim *s, const struct plane *p);
 /* Was it out of sight for so long that a job which runs there may run elsewhere too? */
 bool excuse_unseen(const struct sim *s, const struct plane *p);
-/* Did the request that is carried out leave before the manager was restored? It was right then. */
+/* Did the request that is carried out leave before it was known that the manager was restored? */
 bool excuse_outdated(const struct sim *s, const struct site *site);
 /*
  * Did the manager go back to before its first Lease, 'p' begin with that, and
