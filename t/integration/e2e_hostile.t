@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A worker floods the manager with what brings nothing, over HTTP/2 and HTTP/1.1: its link rests and
-# says why, the manager has as little to do as before, and jobs go on elsewhere. A status that grows
-# stays there, but for the end.
+# says why, the manager has as little to do as before, and jobs go on elsewhere; so with answers that
+# have no end or measure. A status that grows stays there, but for the end.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=t/integration/lib.sh
@@ -16,19 +16,20 @@ ok $? "w1 is connected"
 ticks() { # CPU time of multikueued
 	sed 's/.*) //' "/proc/$MANAGER_PID/stat" | awk '{ print $12 + $13 }'
 }
+jobs=20
 complete_all() { # PREFIX
 	[ "$(api mgr GET $JOBS | jq --arg p "$1-" '[.items[] | select((.metadata.name | startswith($p)) and
-		any(.status.conditions[]?; .type == "Complete" and .status == "True"))] | length')" = 20 ]
+		any(.status.conditions[]?; .type == "Complete" and .status == "True"))] | length')" = $jobs ]
 }
-# Twenty jobs: run_all PREFIX. Sets cost to the CPU that multikueued took.
+# So many jobs: run_all PREFIX. Sets cost to the CPU that multikueued took.
 run_all() {
 	cost=$(ticks)
 	i=0
-	while [ $i -lt 20 ]; do
+	while [ $i -lt $jobs ]; do
 		i=$((i + 1))
-		submit mgr "$1-$i" 100 "$OURS" >/dev/null
+		submit mgr "$(echo "$1" | tr _ -)-$i" 100 "$OURS" >/dev/null
 	done
-	wait_for 60 complete_all "$1"
+	wait_for 60 complete_all "$(echo "$1" | tr _ -)"
 	run_rc=$?
 	cost=$(($(ticks) - cost))
 	return $run_rc
@@ -74,6 +75,70 @@ for kind in newlines pings settings updates data unknown; do
 	floods $kind "$words"
 done
 
+# An answer without end or measure, whatever is asked for: the link rests and says why, and what
+# others have is what they had. Of jobs in the same run, with a floor: the machine has other work.
+link_rests() {
+	api mgr GET $CLUSTER | jq -e '.status.conditions[] | select(.type == "Active") | .status == "False" and .message != ""'
+}
+millis() {
+	echo $(($(date +%s%N) / 1000000))
+}
+timed() { # PREFIX: sets took to the ms until its jobs were done
+	took=$(millis)
+	run_all "$1"
+	timed_rc=$?
+	took=$(($(millis) - took))
+	return $timed_rc
+}
+others() { # PREFIX
+	timed "$1"
+	ok $? "$1: the others' jobs are done"
+	echo "# $took ms and $cost ticks; $still_ms ms and $still ticks before"
+	[ "$took" -le $((still_ms * 3 / 2 + 1500)) ] && [ "$cost" -le $((still * 3 / 2 + 15)) ]
+	ok $? "... in the time and with the work that they took before"
+}
+restored() {
+	api w1 DELETE /kubesim/faults >/dev/null
+	api w1 POST /kubesim/policy '{}' >/dev/null
+	reconnect
+	wait_for 30 reason_is Active
+	ok $? "... and w1 is connected again"
+}
+evil() { # NAME, of a flood, over HTTP/1.1 with h1_ before it, or of what is set already
+	case $1 in
+	kinds) reconnect ;;
+	h1_*) api w1 POST /kubesim/faults '{"http1":true,"flood":"'"${1#h1_}"'"}' >/dev/null ;;
+	*) api w1 POST /kubesim/faults '{"flood":"'"$1"'"}' >/dev/null ;;
+	esac
+	api w1 POST /kubesim/close '{}' >/dev/null
+	wait_for 30 link_rests
+	ok $? "$1: the link rests, and says why"
+	echo "# $(api mgr GET $CLUSTER | jq -r '.status.conditions[0].message' | cut -c 1-160)"
+	others "$1"
+	restored
+}
+jobs=8
+timed still
+still_ms=$took
+still=$cost
+for kind in hints heads bomb many big spaces numbers items gzip; do
+	evil $kind
+done
+jq -nc '{rules: [{match: "GET /apis/kueue.x-k8s.io/v1beta2", status: 200, body: {kind: "APIResourceList", groupVersion: "x",
+	resources: [range(2000) | {name: "r\(.)", kind: ("K" * 1000), namespaced: true, verbs: ["get"]}]}}]}' >"$dir/kinds.json"
+api w1 POST /kubesim/policy "@$dir/kinds.json" >/dev/null
+evil kinds
+# One line of a watch that does not end: the watch rests, ever longer, while its link is up.
+api w1 POST /kubesim/faults '{"flood":"line"}' >/dev/null
+api w1 POST /kubesim/close '{}' >/dev/null
+others line
+restored
+# Objects that are made up, one after the other.
+api w1 POST /kubesim/flood '{"n":5000}' >/dev/null
+others objects
+restored
+jobs=20
+
 # A worker that lets the status of a job grow without end: 360 KiB, changed again and again.
 submit mgr grows 6000 "$OURS" >/dev/null
 is_placed() {
@@ -109,6 +174,10 @@ speaks_http1() {
 wait_for 10 speaks_http1 && wait_for 30 reason_is Active
 ok $? "w1 speaks HTTP/1.1"
 floods chunks 'heads, frames, chunk lines'
+jobs=8
+for kind in h1_hints h1_heads h1_longline h1_trailers h1_gzip; do
+	evil $kind
+done
 kill "$MANAGER_PID"
 wait "$MANAGER_PID"
 is $? 0 "multikueued ends cleanly"

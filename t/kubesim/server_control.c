@@ -8,7 +8,10 @@
  *   POST /kubesim/faults        merge: {"refuse","delayMs":[a,b],"unavailable":[n,d],
  *                        "limited":[n,d],"dropReply":[n,d],"dropResets","dataMax","match","http1",
  *                        "flood": who watches gets without end "newlines", "pings", "settings",
- *                        "updates", empty "data", "unknown" frames; over HTTP/1.1 "chunks"}
+ *                        "updates", empty "data", "unknown" frames; over HTTP/1.1 "chunks"; or
+ *                        in place of every answer to the daemon "hints" (1xx), "heads" without
+ *                        end, one that is a "bomb", "many" or "big", over HTTP/1.1 a "longline" or
+ *                        "trailers", or a body of "spaces", "numbers", "items", one "line", "gzip"}
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time

@@ -279,10 +279,20 @@ static void answer(struct exchange *ex)
 	struct cluster *c = ex->conn->cluster;
 	mk_str path, rest = ex->target, user;
 	uint64_t rv = ks_rv(c->store);
+	enum flooded flooded;
 	bool faulty;
 
 	str_split(&rest, '?', &path);
 	faulty = is_faulty(ex, path);
+	flooded = faulty ? flood_answers(ex) : FLOODED_NOT;
+	if (flooded == FLOODED_RAW) {
+		return;
+	}
+	if (flooded == FLOODED_BODY) {
+		ex->answered = true;
+		respond(ex);
+		return;
+	}
 	if (ex->too_big) {
 		exchange_status(ex, 413, "RequestEntityTooLarge",
 				"Request entity too large: limit is 3145728");
@@ -366,6 +376,9 @@ static bool next_frame(struct exchange *ex)
 	arena_clear(&ex->frame_a);
 	ex->frame = (mk_str){NULL, 0};
 	ex->sent = 0;
+	if (ex->flooded) {
+		return flood_body(ex);
+	}
 	if (ex->flood > 0) {
 		return flood_next(ex);
 	}
@@ -378,10 +391,10 @@ static bool next_frame(struct exchange *ex)
 
 bool exchange_has_more(struct exchange *ex)
 {
-	if (ex->resp.watch == 0) {
+	if (ex->resp.watch == 0 && !ex->flooded) {
 		return !ex->ended;
 	}
-	return next_frame(ex) ||
+	return next_frame(ex) || ex->flooded ||
 	       ks_watch_ended(ex->conn->cluster->store, ex->resp.watch, clock_wall_ms());
 }
 
@@ -403,9 +416,10 @@ size_t exchange_read(struct exchange *ex, uint8_t *out, size_t max, bool *ret_en
 
 	*ret_end = false;
 	ex->waiting = false;
-	if (ex->resp.watch != 0) {
+	if (ex->resp.watch != 0 || ex->flooded) {
 		if (!next_frame(ex)) {
-			*ret_end = ks_watch_ended(c->store, ex->resp.watch, clock_wall_ms());
+			*ret_end = ex->flooded ||
+				   ks_watch_ended(c->store, ex->resp.watch, clock_wall_ms());
 			ex->waiting = !*ret_end;
 			ex->ended = *ret_end;
 			return 0;
@@ -422,7 +436,7 @@ size_t exchange_read(struct exchange *ex, uint8_t *out, size_t max, bool *ret_en
 	ex->bytes += n;
 	c->bytes_out += n;
 	ex->stuck_ms = -1;
-	if (ex->resp.watch == 0 && ex->sent == from.n) {
+	if (ex->resp.watch == 0 && !ex->flooded && ex->sent == from.n) {
 		*ret_end = true;
 		ex->ended = true;
 	}

@@ -228,7 +228,7 @@ void h1_respond(struct exchange *ex)
 	struct evbuffer *out = bufferevent_get_output(c->bev);
 
 	ex->sent = 0;
-	ex->chunked = ex->resp.watch != 0;
+	ex->chunked = ex->resp.watch != 0 || ex->flooded;
 	evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", ex->resp.status,
 			    status_text(ex->resp.status), ex->resp.content_type);
 	evbuffer_add_printf(out, "Date: %s\r\nCache-Control: no-cache, private\r\n%s",
@@ -237,6 +237,9 @@ void h1_respond(struct exchange *ex)
 	if (ex->resp.retry_after_ms >= 0) {
 		evbuffer_add_printf(out, "Retry-After: %lld\r\n",
 				    (long long)((ex->resp.retry_after_ms + 999) / 1000));
+	}
+	if (ex->flooded) {
+		evbuffer_add_printf(out, "Content-Encoding: %s\r\n", str_chars(flood_encoding(ex)));
 	}
 	if (ex->chunked) {
 		evbuffer_add_printf(out, "Transfer-Encoding: chunked\r\n\r\n");

@@ -224,7 +224,9 @@ void h2_respond(struct exchange *ex)
 	nv[n++] = pair(a, "content-type", str_of(ex->resp.content_type));
 	nv[n++] = pair(a, "cache-control", STR("no-cache, private"));
 	nv[n++] = pair(a, "date", policy_date(ex));
-	if (ex->resp.watch == 0) {
+	if (ex->flooded) {
+		nv[n++] = pair(a, "content-encoding", flood_encoding(ex));
+	} else if (ex->resp.watch == 0) {
 		nv[n++] = pair(a, "content-length", arena_printf(a, "%zu", ex->resp.body.n));
 	}
 	if (ex->resp.retry_after_ms >= 0) {

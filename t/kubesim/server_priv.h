@@ -108,7 +108,9 @@ struct exchange {
 	bool waiting;     /* the reader was told to wait */
 	int64_t stuck_ms; /* since when a watch frame waits for the client; -1 = does not */
 	uint64_t bytes;
-	uint64_t flood; /* made-up objects still to send */
+	uint64_t flood;      /* made-up objects still to send */
+	const void *flooded; /* server_flood.c: what it gets in place of an answer, or NULL */
+	bool flood_begun;
 	struct event *delay;
 };
 
@@ -207,6 +209,12 @@ bool flood_next(struct exchange *ex);
 bool flood_is_known(mk_str name); /* "": none */
 /* As much of the cluster's fault as the connection takes, if something is watched on it. */
 void flood_conn(struct conn *c);
+enum flooded { FLOODED_NOT, FLOODED_RAW, FLOODED_BODY };
+/* In place of an answer: none is due any more, or one whose body is 'flooded' and has no end. */
+enum flooded flood_answers(struct exchange *ex);
+mk_str flood_encoding(const struct exchange *ex);
+/* The next piece of that. */
+bool flood_body(struct exchange *ex);
 /* The next frame of a watch when the fault is one of lines. */
 bool flood_lines(struct exchange *ex);
 
