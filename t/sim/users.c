@@ -353,7 +353,10 @@ static bool forgets_end(struct sim *s, const struct user *u)
 
 void user_restored(struct sim *s, struct user *u)
 {
-	u->deleted = u->kind == USER_NO_ADAPTER ? !workload_of(s, u) : !user_job(u, home_of(s, u));
+	const struct json *o =
+		u->kind == USER_NO_ADAPTER ? workload_of(s, u) : user_job(u, home_of(s, u));
+
+	u->deleted = !o || (!u->group && json_at(o, "/metadata/deletionTimestamp") != NULL);
 	if (!u->deleted && (u->of == USER_OF_STATEFULSETS || u->of == USER_OF_LEADERS)) {
 		turn_at(s, (size_t)(u - s->user), TURN_DELETE, s->now + MINUTE); /* it is back */
 	}
@@ -435,6 +438,17 @@ static void clear(struct sim *s, const struct user *u)
 	}
 }
 
+static void delete_job(struct sim *s, const struct user *u)
+{
+	if (u->foreground && rng_chance(&s->wide, 1, 2)) {
+		(void)plane_merge(home_of(s, u), user_path(s, u, true),
+				  STR("{\"metadata\":{\"finalizers\":[\"" USER_FINALIZER "\"]}}"));
+	}
+	(void)plane_request(home_of(s, u), "DELETE", user_path(s, u, true), NULL,
+			    u->foreground ? STR("{\"propagationPolicy\":\"Foreground\"}")
+					  : STR("{\"propagationPolicy\":\"Background\"}"));
+}
+
 void user_turn(struct sim *s, size_t index, enum user_turn turn)
 {
 	struct user *u = &s->user[index];
@@ -455,8 +469,7 @@ void user_turn(struct sim *s, size_t index, enum user_turn turn)
 	if (u->group != NULL) {
 		groups_delete(s, u);
 	} else {
-		(void)plane_request(home_of(s, u), "DELETE", user_path(s, u, true), NULL,
-				    STR("{\"propagationPolicy\":\"Background\"}"));
+		delete_job(s, u);
 	}
 	u->deleted = true;
 }

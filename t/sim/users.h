@@ -10,6 +10,9 @@ struct plane;
 struct sim;
 struct site;
 
+/* Of another controller, which may hold what is deleted in the foreground. */
+#define USER_FINALIZER "example.com/slow"
+
 enum user_kind {
 	USER_JOB,
 	USER_FAILING,
@@ -64,7 +67,8 @@ struct user {
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
-	bool meddled; /* another client or a restore may have changed which cluster won */
+	bool meddled;    /* another client or a restore may have changed which cluster won */
+	bool foreground; /* it is deleted so, by its user */
 	unsigned reads, writes;
 };
 
