@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
 enum {
@@ -198,6 +199,25 @@ static void note_leader(struct sim *s, const struct user *u, struct judged *j, u
 	}
 }
 
+/*
+ * The winner's Kueue has found the job over its time: Kueue on the manager, which counts as well,
+ * ends it there, and a Retry for that eviction would run it again before.
+ */
+static bool is_over_time(const struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	static const char over[] = "DeactivatedDueToMaximumExecutionTimeExceeded";
+	const struct json *clone = ks_get(p->store, WORKLOADS, c->ns, c->name);
+	const struct json *e = json_find(json_at(clone, "/status/conditions"), "type", "Evicted");
+	mk_str said = json_str_at(c->after, "/status/admissionChecks/0/message");
+	int64_t at;
+
+	return str_starts(said, STR("Workload evicted")) && has_condition(clone, "Evicted") &&
+	       str_is(json_str(json_get(e, "reason")), over) &&
+	       str_eq(json_str_at(clone, WORKLOAD_UID), json_str_at(c->before, "/metadata/uid")) &&
+	       time_parse(json_str(json_get(e, "lastTransitionTime")), &at) &&
+	       wall_of(s) - at < s->lost_timeout_ms;
+}
+
 void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 {
 	const struct plane *p = plane_of_cluster(s, json_str_at(c->before, "/status/clusterName"));
@@ -205,6 +225,10 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 
 	if (!p) {
 		return;
+	}
+	if (u->limit_ms > 0 && is_over_time(s, p, c) && !u->meddled) {
+		fail(s, "I7 rest", "%s got Retry since it was over its time on %s", u->name,
+		     p->name);
 	}
 	note_leader(s, u, j, hash64(json_str_at(c->before, "/metadata/uid")));
 	if (s->now - j->retried_at[p->index] > RETRIES_MS || j->retries[p->index] == 0) {

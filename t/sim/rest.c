@@ -117,6 +117,8 @@ static bool user_done(struct sim *s, const struct user *u, char *why, size_t n)
 			  : excuse_rejected_in_vain(u, wl)       ? NULL
 			  : excuse_runs_here(s, u)               ? NULL
 								 : "it was not rejected";
+	} else if (u->limit_ms > 0 && rest_inactive(wl)) {
+		missing = NULL; /* it was over its time */
 	} else if (judged_of(s, u)->taken && has_condition(wl, "Finished")) {
 		missing = NULL; /* its Workload tells how it ended, its own status cannot */
 	} else if (u->group != NULL && !groups_told(s, u)) {

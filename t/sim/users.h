@@ -67,8 +67,9 @@ struct user {
 	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
-	bool meddled;    /* another client or a restore may have changed which cluster won */
-	bool foreground; /* it is deleted so, by its user */
+	bool meddled;     /* another client or a restore may have changed which cluster won */
+	int64_t limit_ms; /* its maximum execution time, which Kueue counts; 0 none */
+	bool foreground;  /* it is deleted so, by its user */
 	unsigned reads, writes;
 };
 
