@@ -151,7 +151,11 @@ static enum mk_code curl_reason(const struct exchange *x, CURLcode rc, char text
 		return ERR_UNAVAILABLE;
 	}
 	if (rc == CURLE_OUT_OF_MEMORY) {
-		snprintf(text, 256, "out of memory");
+		/* libcurl's word for a line of a head over 100 KiB as well */
+		snprintf(text, 256, "%s",
+			 x->started && !x->head_done
+				 ? "a line of the answer's head is too long, or memory ran out"
+				 : "out of memory");
 		return ERR_NO_MEMORY;
 	}
 	snprintf(text, 256, "%s (%s)", lost_words(x), curl_easy_strerror(rc));
