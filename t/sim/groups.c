@@ -24,25 +24,28 @@ bool groups_send(struct plane *p, const char *method, const char *path, mk_str b
 
 bool groups_make_pod(struct plane *p, const char *group, const char *pod)
 {
+	const char *key = group ? "kueue.x-k8s.io/pod-group-name" : "kueue.x-k8s.io/queue-name";
+
 	return groups_send(
 		p, "POST", PODS_PATH,
 		arena_printf(&p->sim->arena,
 			     "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":"
 			     "\"%s\",\"namespace\":\"default\",\"labels\":{"
-			     "\"kueue.x-k8s.io/pod-group-name\":\"%s\"}},\"spec\":{"
+			     "\"%s\":\"%s\"}},\"spec\":{"
 			     "\"schedulingGates\":[{\"name\":\"kueue.x-k8s.io/admission\"}],"
 			     "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}",
-			     pod, group));
+			     pod, key, group ? group : "lq"));
 }
 
-static mk_str owner(struct plane *p, mk_str pod)
+static mk_str owner(struct plane *p, mk_str pod, bool alone)
 {
 	const struct json *o = ks_get(p->store, PODS, STR("default"), pod);
 
 	return arena_printf(&p->sim->arena,
 			    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"%.*s\",\"uid\":\"%."
-			    "*s\"}",
-			    STR_ARG(pod), STR_ARG(json_str_at(o, "/metadata/uid")));
+			    "*s\"%s}",
+			    STR_ARG(pod), STR_ARG(json_str_at(o, "/metadata/uid")),
+			    alone ? ",\"controller\":true" : "");
 }
 
 bool groups_make_workload(struct plane *p, const char *group, const char *const *pods, size_t n)
@@ -52,7 +55,7 @@ bool groups_make_workload(struct plane *p, const char *group, const char *const 
 
 	for (size_t i = 0; i < n; i++) {
 		owners = arena_printf(a, "%.*s%s%.*s", STR_ARG(owners), i > 0 ? "," : "",
-				      STR_ARG(owner(p, str_of(pods[i]))));
+				      STR_ARG(owner(p, str_of(pods[i]), n == 1)));
 	}
 	return groups_send(
 		p, "POST", WORKLOADS_PATH,
@@ -60,10 +63,10 @@ bool groups_make_workload(struct plane *p, const char *group, const char *const 
 			     "{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"Workload\","
 			     "\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
 			     "\"ownerReferences\":[%.*s]},\"spec\":{\"queueName\":\"lq\","
-			     "\"podSets\":[{\"name\":\"main\",\"count\":3,\"template\":{\"spec\":{"
+			     "\"podSets\":[{\"name\":\"main\",\"count\":%d,\"template\":{\"spec\":{"
 			     "\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{"
 			     "\"requests\":{\"cpu\":\"1\"}}}]}}}]}}",
-			     group, STR_ARG(owners)));
+			     group, STR_ARG(owners), n == 1 ? 1 : GROUP_SIZE));
 }
 
 static void delete_pod(struct plane *p, mk_str name)
@@ -188,8 +191,8 @@ static bool is_over(const struct sim *s, const struct user *u)
 		failed += has_phase(o, "Failed") || (lost && m->fails);
 		ended += has_phase(o, "Succeeded") || (lost && !m->fails);
 	}
-	return u->kind == USER_FAILING ? failed > 0 && failed + ended >= GROUP_SIZE
-				       : ended >= GROUP_SIZE;
+	return u->kind == USER_FAILING ? failed > 0 && failed + ended >= u->group->size
+				       : ended >= u->group->size;
 }
 
 /* --- users ------------------------------------------------------------------------------------ */
@@ -201,11 +204,12 @@ static void add_member(struct sim *s, struct user *u, const char *name, struct r
 	struct member *m = &g->member[g->n_members];
 	bool failing = u->kind == USER_FAILING;
 
-	if (g->n_members == GROUP_MEMBERS || !groups_make_pod(p, u->name, name)) {
+	if (g->n_members == GROUP_MEMBERS ||
+	    !groups_make_pod(p, g->size == 1 ? NULL : u->name, name)) {
 		return;
 	}
 	*m = (struct member){.run_ms = rng_range(r, 500, 20000)};
-	m->fails = failing ? g->n_members == 0 : rng_chance(r, 1, 10);
+	m->fails = failing ? g->n_members == 0 : rng_chance(r, 1, 10) && g->size > 1;
 	m->is_pruned = rng_chance(r, 1, 4);
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	snprintf(m->uid, sizeof(m->uid), "%.*s",
@@ -215,7 +219,7 @@ static void add_member(struct sim *s, struct user *u, const char *name, struct r
 	say(s, "user", "makes %s (%s)", m->name, m->uid);
 }
 
-void groups_draw(struct sim *s, struct rng *r)
+void groups_draw(struct sim *s, size_t size, struct rng *r)
 {
 	for (size_t i = 0; i < s->n_users; i++) {
 		struct user *u = &s->user[i];
@@ -229,6 +233,7 @@ void groups_draw(struct sim *s, struct rng *r)
 		if (!u->group) {
 			abort();
 		}
+		u->group->size = size;
 		u->of = USER_OF_GROUPS;
 	}
 }
@@ -245,7 +250,7 @@ void groups_submit(struct sim *s, struct user *u)
 	struct rng r;
 
 	rng_init(&r, s->seed * 1000 + (uint64_t)(u - s->user) * 10 + u->created);
-	for (size_t i = 0; i < GROUP_SIZE; i++) {
+	for (size_t i = 0; i < u->group->size; i++) {
 		add_member(s, u, arena_printf(&s->arena, "%s-%zu", u->name, i).p, &r);
 	}
 }
@@ -308,6 +313,9 @@ static void play_user(struct sim *s, struct user *u, struct rng *r)
 	const struct json *o = member_pod(s, u, m, p->index);
 	size_t good = count_good(s, u);
 
+	if (g->size == 1) {
+		return; /* it has no successor */
+	}
 	if (good < GROUP_SIZE) {
 		if (rng_chance(r, 1, 6)) {
 			add_member(s, u, new_name(s, u, r), r);
@@ -344,7 +352,8 @@ static void own(struct sim *s, const struct user *u, struct plane *p, const stru
 					json_str_at(o, "/metadata/uid"));
 		}
 		if (o != NULL && !known &&
-		    json_parse(a, owner(p, str_of(m->name)), &ref, NULL) == ERR_OK) {
+		    json_parse(a, owner(p, str_of(m->name), u->group->size == 1), &ref, NULL) ==
+			    ERR_OK) {
 			json_add(a, list, ref);
 		}
 	}
@@ -381,7 +390,7 @@ static void play_home(struct sim *s, struct user *u, const struct json *wl, stru
 			names[n++] = u->group->member[i].name;
 		}
 	}
-	if (n >= GROUP_SIZE && !is_over(s, u)) {
+	if (n >= u->group->size && !is_over(s, u)) {
 		(void)groups_make_workload(p, u->name, names, n);
 	}
 }
@@ -439,8 +448,8 @@ static void play_end(struct sim *s, const struct user *u, struct plane *p, const
 	if (open > 0 || has_condition(clone, "Finished") || !is_admitted(clone)) {
 		return;
 	}
-	if (u->kind == USER_FAILING ? failed > 0 && failed + ended >= GROUP_SIZE
-				    : ended >= GROUP_SIZE) {
+	if (u->kind == USER_FAILING ? failed > 0 && failed + ended >= u->group->size
+				    : ended >= u->group->size) {
 		say(s, "world", "%s: Kueue ends %s", p->name, u->name);
 		groups_finish(p, clone, end_of(u));
 	}
@@ -488,10 +497,10 @@ static void play_worker(struct sim *s, struct user *u, struct plane *p, struct r
 		struct member *m = &u->group->member[i];
 
 		if (member_pod(s, u, m, p->index) != NULL && !(finished && !m->is_pruned)) {
-			play_copy(s, u, m, p, clone_on(u, p), there >= GROUP_SIZE, r);
+			play_copy(s, u, m, p, clone_on(u, p), there >= u->group->size, r);
 		}
 	}
-	if (clone_on(u, p) != NULL && there >= GROUP_SIZE) {
+	if (clone_on(u, p) != NULL && there >= u->group->size) {
 		own(s, u, p, clone_on(u, p));
 		play_end(s, u, p, clone_on(u, p));
 	}

@@ -25,23 +25,24 @@ struct member {
 
 struct group {
 	uint64_t clone[MAX_PLANES]; /* the one that was there last, hashed */
+	size_t size;                /* GROUP_SIZE; 1: a Pod by itself, of no group */
 	size_t n_members;
 	struct member member[GROUP_MEMBERS];
 };
 
 /* A request by a client; true: it was taken. */
 bool groups_send(struct plane *p, const char *method, const char *path, mk_str body);
-/* A Pod of the group on a manager, as its user and Kueue's webhook leave it. */
+/* A Pod of the group on a manager, as its user and Kueue's webhook leave it. NULL: of none. */
 bool groups_make_pod(struct plane *p, const char *group, const char *pod);
-/* The Workload of the group, of the Pods of those names. */
+/* The Workload of the group, of the Pods of those names; one Pod: that of a Pod by itself. */
 bool groups_make_workload(struct plane *p, const char *group, const char *const *pods, size_t n);
 /* What a kubelet says of the Pod. */
 void groups_set_phase(struct plane *p, mk_str pod, const char *phase);
 /* Kueue says how the group ended. */
 void groups_finish(struct plane *p, const struct json *wl, const char *reason);
 
-/* The users' jobs that 'r' draws are groups. */
-void groups_draw(struct sim *s, struct rng *r);
+/* The users' jobs that 'r' draws are groups of that size. */
+void groups_draw(struct sim *s, size_t size, struct rng *r);
 /* The user submits the group, deletes it, or learns which members there are after a restore. */
 void groups_submit(struct sim *s, struct user *u);
 void groups_delete(struct sim *s, struct user *u);

@@ -42,6 +42,7 @@ check "100 seeds beside another manager's Kueue hold them" --world neighbour --s
 check "100 seeds beside another manager with our id hold them" --world twin --seeds 100 --first 1 --jobs 2
 check "100 seeds in which the manager deletes what has ended hold them" --world ttl --seeds 100 --first 1 --jobs 2
 check "100 seeds of groups of Pods whose members come and go hold them" --world groups --seeds 100 --first 1 --jobs 2
+check "100 seeds of Pods without a group hold them" --world pods --seeds 100 --first 1 --jobs 2
 check "100 seeds of groups of Pods that a server refuses hold them" --world groups,refusals --seeds 100 --first 1 --jobs 2
 check "100 seeds of elastic jobs that change their size hold them" --world scaling --seeds 100 --first 1 --jobs 2
 check "100 seeds of StatefulSets and LeaderWorkerSets hold them" --world sets --seeds 100 --first 1 --jobs 2
