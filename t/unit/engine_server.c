@@ -164,6 +164,50 @@ static void names_are_swapped(void)
 	w_free(w);
 }
 
+/*
+ * The same, and the new server under the winner's name does not show its jobs yet: what this
+ * process saw under that name before was another server's.
+ */
+static void names_are_swapped_unlisted(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	lead(w, 1, 2);
+	ok(runs_on(w, wl), "a second name leads to the server where the job runs");
+	w->hold_jobs[2] = true;
+	lead(w, 2, OTHER);
+	w_later(w, 5 * SECOND);
+	ok(runs_on(w, wl), "the first one leads away, and its jobs are not listed: it runs on");
+	w->hold_jobs[2] = false;
+	w_list(w, 2, JOB);
+	w_later(w, 2 * TIMEOUT);
+	ok(runs_on(w, wl), "... and so it does under the second name");
+	is_int((int)w_times(w_take_work(w), "delete 1"), 0, "nothing is deleted there");
+	w_free(w);
+}
+
+/* Another client takes Ready back after the name was led elsewhere: the date is not renewed. */
+static void ready_is_taken_back(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	lead(w, 1, 2);
+	lead(w, 2, OTHER);
+	w_later(w, 5 * SECOND);
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
+	w_later(w, 5 * SECOND);
+	is_str(check_state(w, wl), "Ready", "another client takes Ready back: it is Ready again");
+	restart(w);
+	w_later(w, 2 * TIMEOUT);
+	ok(runs_on(w, wl),
+	   "... and was sent before the name led elsewhere, also for a new process");
+	w_free(w);
+}
+
 static void while_the_daemon_is_down(bool hides)
 {
 	struct world *w = w_new(2);
@@ -411,6 +455,8 @@ int main(void)
 	secret_changes();
 	it_leads_back();
 	names_are_swapped();
+	names_are_swapped_unlisted();
+	ready_is_taken_back();
 	while_the_daemon_is_down(false);
 	while_the_daemon_is_down(true);
 	hidden_and_the_same();

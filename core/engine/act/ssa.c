@@ -227,6 +227,15 @@ struct json *ssa_list(struct arena *a, struct json *body, const char *key)
 	return list;
 }
 
+/*
+ * Another client took Ready back. The date of Ready is when the job was sent (rules/lost.h), which
+ * is on record no more: not now, but once there was quota.
+ */
+static bool is_ready_again(const struct pass *p, enum check_state state)
+{
+	return state == CHECK_READY && p->f->s[S_CLUSTER].n > 0 && p->f->since_ms > 0;
+}
+
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message)
 {
 	struct arena *a = p->e->out->arena;
@@ -243,7 +252,9 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	json_set_str(a, entry, "name", name);
 	json_set_str(a, entry, "message", str_cut(message, MAX_MESSAGE));
 	if (state != p->state) {
-		json_set_str(a, entry, "lastTransitionTime", time_rfc3339(a, p->e->wall));
+		json_set_str(
+			a, entry, "lastTransitionTime",
+			time_rfc3339(a, is_ready_again(p, state) ? p->f->since_ms : p->e->wall));
 	}
 	json_set_str(a, entry, "state", str_of(check_state_name(state)));
 }

@@ -85,6 +85,31 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 	}
 }
 
+/* The server to which the cluster led before, as the record will have it; "" unknown. */
+static mk_str before_of(const struct engine *e, const struct cluster *c)
+{
+	const struct record *r = cluster_record(e, c);
+	mk_str before = !r                 ? STR("")
+			: c->own.moved_now ? r->facts->s[S_SERVER]
+					   : r->facts->s[S_SERVER_BEFORE];
+
+	return str_is(before, SERVER_UNKNOWN) ? STR("") : before;
+}
+
+int64_t server_left_ms(const struct engine *e, const struct cluster *c)
+{
+	mk_str before = before_of(e, c);
+	int64_t left = c->own.moved_ms;
+
+	for (WORKERS_EACH(other, e)) {
+		if (before.n > 0 && other->own.moved_ms > left &&
+		    str_eq(before_of(e, other), before)) {
+			left = other->own.moved_ms;
+		}
+	}
+	return left;
+}
+
 void server_doubt(struct engine *e, struct cluster *c)
 {
 	c->own.unclear = true;

@@ -19,6 +19,11 @@ bool server_hides(const struct cluster *c);
  */
 void server_see(struct engine *e, struct cluster *c, const struct record *r);
 /*
+ * Since when (wall ms) no name leads any more to the server to which 'c' led before: another one
+ * may have led there for longer.
+ */
+int64_t server_left_ms(const struct engine *e, const struct cluster *c);
+/*
  * What must be on the server is not, and its identity cannot be read: it counts as another server
  * from now on.
  */

@@ -130,9 +130,12 @@ bool copied_elsewhere(const struct pass *p, const struct clone *k)
 
 bool copied_only_since(const struct pass *p, const struct clone *k)
 {
+	/* Another name that won did so in a round before. */
+	bool recorded = str_is(p->f->s[S_CLUSTER], k->c->name);
+
 	for (WL_CLUSTERS_EACH(wc, p->w)) {
 		if (wc->bout.won_at != 0 && cluster_get(p->e, wc->id) &&
-		    (wc->id != k->c->id || wc->bout.won_at > k->c->own.moved_at)) {
+		    (wc->id != k->c->id ? !recorded : wc->bout.won_at > k->c->own.moved_at)) {
 			return true;
 		}
 	}

@@ -9,7 +9,7 @@
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/twin.h"
 
-enum { CLOCK_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000 };
+enum { CLOCK_GRACE_MS = 60 * 1000, KEEP_PATIENCE_MS = 15 * 60 * 1000, LISTED_MS = 30 * 1000 };
 
 /*
  * A new process needs no grace of its own: the date is on the manager, and a worker counts as lost
@@ -75,10 +75,14 @@ int64_t lost_sent_at(struct pass *p)
 										: p->f->since_ms;
 }
 
-/* Was the clone seen first after the link came up, so that it was made on this server? */
-static bool is_made_here(const struct clone *k)
+/*
+ * Was the clone, which the name 'k' shows, seen first since 'c' leads to this server, and after the
+ * link came up, so that it was made here?
+ */
+static bool is_made_here(const struct clone *k, const struct cluster *c)
 {
-	return k->r && k->r->present && k->r->uid_at > k->c->up_at;
+	return k->r && k->r->present && k->r->uid_at > k->c->up_at &&
+	       (c->own.moved_ms == 0 || k->r->uid_at > c->own.moved_at);
 }
 
 /* Does the server show another winner's clone of this name, as only the same one can? */
@@ -108,24 +112,34 @@ static bool is_doubtful(const struct pass *p, const struct clone *k)
 	       str_is(p->f->s[S_CLUSTER], k->c->name) && !shows_others(p->e, k->c);
 }
 
+/* Does the server show the kind? What was seen under the name before may be another server's. */
+static bool is_listed(const struct pass *p, const struct clone *k)
+{
+	enum view view = p->kind ? table_view(k->c, p->kind) : VIEW_MISSING;
+
+	return view == VIEW_KNOWN || view == VIEW_MISSING;
+}
+
 int64_t lost_elsewhere(struct pass *p, struct clone *k)
 {
 	struct engine *e = p->e;
 	struct cluster *c = k->c;
 	/* Another name may speak for the server while this one is being connected. */
 	const struct clone *by = alias_speaker(k);
-	enum view view = p->kind ? table_view(by->c, p->kind) : VIEW_MISSING;
-	bool before;
+	bool listed = is_listed(p, by), before;
 
-	if (!p->local || facts_is(p->f, F_FINISHED) || !table_known(by->c, KIND_WORKLOAD) ||
-	    (view != VIEW_KNOWN && view != VIEW_MISSING) || twin_is_ours(twin_recorded(p, by)) ||
-	    is_made_here(by)) {
+	if (!p->local || facts_is(p->f, F_FINISHED) || is_made_here(by, c) ||
+	    (listed && twin_is_ours(twin_recorded(p, by)))) {
 		return INT64_MAX;
 	}
 	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
 		 lost_sent_at(p) <= c->own.moved_ms;
-	if (before ? copied_only_since(p, k) : !is_doubtful(p, k)) {
+	if (before ? copied_only_since(p, k)
+		   : !table_known(by->c, KIND_WORKLOAD) || !is_doubtful(p, k)) {
 		return INT64_MAX;
+	}
+	if (!before && !listed && !pass_is_due(p, by->c->up_at + LISTED_MS)) {
+		return e->now; /* the copy may be there: that tells more than the identity */
 	}
 	if (!before && !e->out) {
 		return INT64_MAX; /* an explanation notes nothing */
@@ -133,7 +147,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	if (!before) {
 		server_doubt(e, c);
 	}
-	return e->now - (e->wall - c->own.moved_ms);
+	return e->now - (e->wall - server_left_ms(e, c));
 }
 
 int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since)

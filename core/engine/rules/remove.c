@@ -263,11 +263,19 @@ static bool is_left_alone(struct pass *p, const struct clone *k)
 		twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name));
 }
 
+/* Two names of one server show one clone, also before the server is known to be the same. */
+static bool is_same(const struct clone *x, const struct clone *y)
+{
+	return y && x->r && y->r && x->r->present && y->r->present &&
+	       str_eq(str_of(x->r->uid), str_of(y->r->uid));
+}
+
 void remove_losers(struct pass *p, const struct clone *keep)
 {
 	for (CLONES_EACH(k, p)) {
-		if (k != keep && (twin_is_ours(k->twin) || k->twin == TWIN_STALE ||
-				  k->twin == TWIN_UNKNOWN || is_left_alone(p, k))) {
+		if (k != keep && !is_same(k, keep) &&
+		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN ||
+		     is_left_alone(p, k))) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
 		}
 	}
