@@ -294,7 +294,7 @@ static void check_retry(struct proc *p, const struct user *u)
 {
 	struct sim *s = p->sim;
 	const struct json *wl = workload_of(s, u);
-	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+	const struct plane *w = leads_winner(s, wl);
 	const struct json *job;
 	int64_t complete, failed;
 

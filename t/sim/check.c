@@ -97,6 +97,18 @@ static bool is_just_meddled(const struct sim *s, const struct user *u, const str
 		changed + RIGHT_THEN_MS > wall_of(s));
 }
 
+/* Is there a copy with the clone that is deleted, or the reverse? */
+static bool has_other_half(const struct sim *s, const struct user *u, const struct plane *p,
+			   const struct ks_commit *c)
+{
+	mk_str clone = json_str_at(c->before,
+				   "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name");
+
+	return judge_is_marked(s, str_is(c->resource, WORKLOADS)
+					  ? user_job(u, p)
+					  : ks_get(p->store, WORKLOADS, c->ns, clone));
+}
+
 /* Nothing of the winner is deleted before the local Finished is written. */
 static void check_remote_delete(struct sim *s, const struct site *site, struct plane *p,
 				const struct ks_commit *c)
@@ -116,13 +128,16 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	    excuse_orphaned(s, p, local, c)) {
 		return;
 	}
+	if (u && leads_renamed(s, local) && !has_other_half(s, u, p, c)) {
+		return; /* only both tell that they are the winner's, under whichever name */
+	}
 	if (is_pod(c) &&
 	    !user_local(s, user_by_uid(s, json_str_at(c->before, ORIGIN_UID)), c->before)) {
 		return; /* a member that is gone leaves before its group */
 	}
 	if (has_condition(local, "QuotaReserved") && !has_condition(local, "Finished") &&
 	    !has_condition(local, "Evicted") && !is_waiting_slice(c, local) &&
-	    plane_of_cluster(s, json_str_at(local, "/status/clusterName")) == p) {
+	    leads_winner(s, local) == p) {
 		fail(s, "I3 end",
 		     "%.*s %.*s deleted on the winner %s before the local Workload is Finished",
 		     STR_ARG(c->resource), STR_ARG(c->name), p->name);
@@ -220,7 +235,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
 	const struct user *u = user_of(s, c->after, c->name);
-	const struct plane *winner = plane_of_cluster(s, cluster);
+	const struct plane *winner = leads_winner(s, c->before);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {
 		return;
@@ -230,7 +245,7 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 		uint64_t said = verdict_of(c->after);
 
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
-		if ((winner == &s->plane[i] || cluster.n == 0) &&
+		if ((winner == &s->plane[i] || !winner) &&
 		    (said == verdict_of(remote) || (u != NULL && said == u->verdict[i]))) {
 			return;
 		}
@@ -242,10 +257,15 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 static void note_winner(struct sim *s, const struct ks_commit *c, bool by_us)
 {
 	struct user *u = user_by_workload(s, c->after);
-	const struct plane *p = plane_of_cluster(s, json_str_at(c->after, "/status/clusterName"));
+	bool won = by_us && json_str_at(c->before, "/status/clusterName").n == 0;
+	const struct plane *p;
 
+	if (won) {
+		leads_won(s, c->after);
+	}
+	p = leads_winner(s, c->after);
 	if (u != NULL && p != NULL) {
-		if (by_us && json_str_at(c->before, "/status/clusterName").n == 0) {
+		if (won) {
 			judge_won(s, u, p, c->after);
 		}
 		u->won = p->index;

@@ -163,7 +163,7 @@ mk_str churn_draw_clusters(struct sim *s)
 	struct arena *a = &s->arena;
 	mk_str list = STR("");
 
-	for (size_t i = 1; i <= s->n_workers; i++) {
+	for (size_t i = 1; i <= leads_named(s); i++) {
 		if (rng_chance(&s->wide, 2, 3)) {
 			list = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(list), list.n ? "," : "",
 					    i);
@@ -180,7 +180,7 @@ mk_str churn_draw_clusters(struct sim *s)
 
 void churn_restored(struct sim *s, const struct plane *p)
 {
-	for (size_t i = 1; i <= s->n_workers && !is_worker(p); i++) {
+	for (size_t i = 1; i <= leads_named(s) && !is_worker(p); i++) {
 		plane_secret(s, i, false);
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {

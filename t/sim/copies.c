@@ -144,7 +144,7 @@ static void is_awaited(struct sim *s, size_t size)
 	story_expect(s, copies(s) == size && story_count_ours(&s->plane[1], JOBS) == size,
 		     "... no job is doubled, and none deleted");
 	story_expect(s, story_count_retries(s) == 0, "... and none given up");
-	plane_lead(s, 1, 1);
+	leads_move(s, 1, 1);
 	story_expect(s, story_all_done(s, 20 * MINUTE), "it leads back: all finish");
 	story_expect(s, story_count_retries(s) == 0, "... where they were");
 	story_end(s);
@@ -155,7 +155,7 @@ static void led_elsewhere(struct coverage *cov, size_t most)
 	struct sim *s = all_on_first(cov, few(most), 15 * MINUTE);
 
 	story_say(true, "the Secret of w1 leads to another server while jobs run");
-	plane_lead(s, 1, 2);
+	leads_move(s, 1, 2);
 	is_awaited(s, few(most));
 }
 
@@ -165,7 +165,7 @@ static void led_elsewhere_unseen(struct coverage *cov, size_t most)
 
 	story_say(true, "... and while no daemon runs");
 	proc_kill(&s->proc[0]);
-	plane_lead(s, 1, 2);
+	leads_move(s, 1, 2);
 	run_until(s, s->now + 5 * SECOND);
 	proc_start(&s->proc[0]);
 	is_awaited(s, few(most));

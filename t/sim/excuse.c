@@ -16,6 +16,9 @@ static int64_t gap_of(const struct plane *p)
 {
 	int64_t took = p->bad_until - p->bad_since;
 
+	if (p->sim->led_at > 0) {
+		return HEALED_MS; /* which name led to which server is noted by a leader only */
+	}
 	took = took < HEALED_MS ? took : HEALED_MS;
 	return took > GAP_MS ? took : GAP_MS;
 }
@@ -25,6 +28,7 @@ void excuse_disturbed(struct plane *p, bool on)
 	bool again = p->bad_until > 0 && p->bad_until != INT64_MAX &&
 		     p->sim->now < p->bad_until + gap_of(p);
 
+	on |= !leads_any(p->sim, p);
 	if (on && p->bad_until != INT64_MAX && !again) {
 		p->bad_since = p->sim->now;
 	}
@@ -50,7 +54,8 @@ bool excuse_unseen(const struct sim *s, const struct plane *p)
 	/* A store that went back has copies again that were deleted. */
 	bool back = p->restored_at > 0 && s->now < p->restored_at + HEALED_MS;
 
-	return back || (excuse_late(s, p) && s->now - p->bad_since >= s->lost_timeout_ms);
+	return back || (excuse_late(s, p) &&
+			(p->declared_lost || s->now - p->bad_since >= s->lost_timeout_ms));
 }
 
 bool excuse_outdated(const struct sim *s, const struct site *site)

@@ -76,7 +76,7 @@ struct fault_kind {
 	bool is_lawless;
 	bool hits_managers;   /* of churn: one of three is on a manager's server */
 	bool drops_check;     /* the check or the owner of a Workload may go */
-	bool shares_id;       /* another manager with the id of the daemon's makes objects */
+	bool unsettled;       /* a world: nothing is at rest before it is over */
 	bool drops_workloads; /* Workloads may be deleted that a job still has */
 
 	/* Of a world that was drawn: what is to be known before daemons and servers are made. */
@@ -156,6 +156,8 @@ bool faults_on(const struct sim *s, const struct fault_kind *kind, size_t plane)
 int faults_refuse(struct sim *s, const struct plane *p, mk_str method, mk_str target, mk_str *ret);
 /* Until when did a fault refuse requests there? INT64_MAX: one does, INT64_MIN: none did. */
 int64_t faults_refused_until(const struct sim *s, const struct plane *p);
+/* What disturbed the server is over, but for the faults that are on. */
+void faults_calm(struct sim *s, struct plane *p);
 /* Is one of a lawless world drawn? */
 bool faults_lawless(const struct sim *s);
 /* What those that are on want. */

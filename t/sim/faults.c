@@ -352,22 +352,28 @@ void fault_turn(struct sim *s, size_t index)
 	}
 }
 
+void faults_calm(struct sim *s, struct plane *p)
+{
+	excuse_disturbed(p, false);
+	for (size_t i = 0; i < s->n_faults; i++) {
+		const struct fault *o = &s->fault[i];
+
+		if (o->on && o->plane == p->index && hides_worker(o->kind)) {
+			excuse_disturbed(p, true);
+		}
+	}
+}
+
 /* Two faults of one kind on one server end with the first; what the other set is set again. */
 static void set_others(struct sim *s, const struct fault *f)
 {
 	if (hides_worker(f->kind)) {
-		excuse_disturbed(&s->plane[f->plane], false);
+		faults_calm(s, &s->plane[f->plane]);
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
 		struct fault *o = &s->fault[i];
 
-		if (!o->on) {
-			continue;
-		}
-		if (o->plane == f->plane && hides_worker(o->kind)) {
-			excuse_disturbed(&s->plane[f->plane], true);
-		}
-		if (o->kind->set != NULL) {
+		if (o->on && o->kind->set != NULL) {
 			o->kind->set(s, o, true);
 		}
 	}

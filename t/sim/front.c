@@ -22,6 +22,9 @@ int front_refusal(struct sim *s, const struct msg *m)
 	    memmem(m->req.target.p, m->req.target.n, "/status", 7) != NULL) {
 		return 403;
 	}
+	if (p->hides_identity && str_ends(m->req.target, STR("/namespaces/kube-system"))) {
+		return 403;
+	}
 	return (p->forbid_jobs && job) || (p->refuse_clones && str_is(m->req.method, "POST") &&
 					   str_ends(m->req.target, STR("/workloads")))
 		       ? 403

@@ -58,6 +58,7 @@ struct judged {
 	int64_t waits_since;  /* 0: it does not wait */
 	uint64_t waits_round; /* of the Workload that waits, hashed; see round_of */
 	uint64_t said;        /* its check's message then, hashed */
+	uint8_t sent_to[MAX_PLANES]; /* by name: the server that it was when it won last; 0 never */
 };
 
 /* A remote object that nothing stands for. */

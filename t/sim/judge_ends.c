@@ -25,8 +25,7 @@ void judge_ended(struct sim *s, const struct plane *p, const struct ks_commit *c
 	} else if (!member_by_uid(u, uid)) {
 		j->ended_at[p->index] = 0;
 	}
-	if (job_over(c->after) &&
-	    plane_of_cluster(s, json_str_at(workload_of(s, u), "/status/clusterName")) == p) {
+	if (job_over(c->after) && leads_winner(s, workload_of(s, u)) == p) {
 		j->over_round = u->rounds;
 	}
 }
@@ -97,7 +96,7 @@ void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 	const struct user *u = user_by_uid(s, uid);
 
 	if (u != NULL && job_over(c->before) && local_of(s, by, c) && is_owed(s, u, uid, p) &&
-	    !excuse_outdated(s, by) && !u->meddled) {
+	    !leads_unclear(s, local_of(s, by, c)) && !excuse_outdated(s, by) && !u->meddled) {
 		fail(s, "I3 end",
 		     "%.*s ended on %s %lld ms ago and is deleted there, and its job at home says "
 		     "nothing",

@@ -55,7 +55,7 @@ static bool is_inherited(struct sim *s, const struct json *wl)
 static bool wants(struct sim *s, const struct site *site, const struct plane *p,
 		  const struct json *wl)
 {
-	const struct plane *winner = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+	const struct plane *winner = leads_winner(s, wl);
 
 	return wl && !json_at(wl, "/metadata/deletionTimestamp") &&
 	       !(has_condition(wl, "Finished") && !is_inherited(s, wl)) &&

@@ -61,7 +61,8 @@ static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str nam
 
 		if (o != NULL && judge_runs(s, o) && is_same(s, o, uid)) {
 			running++;
-			*ret_excused |= s->is_wide && excuse(s, &s->plane[i]);
+			*ret_excused |= s->is_wide && (excuse(s, &s->plane[i]) ||
+						       leads_forgotten(s, &s->plane[i], o));
 		}
 	}
 	return running;
@@ -169,7 +170,7 @@ void judge_made(struct sim *s, const struct site *by, const struct plane *p,
 	if (wl != NULL &&
 	    str_eq(json_str_at(wl, "/metadata/uid"), json_str_at(c->after, WORKLOAD_UID)) &&
 	    !has_condition(wl, "Evicted") && !(u && u->meddled) && !excuse_overtaken(s, wl, p, c) &&
-	    plane_of_cluster(s, json_str_at(wl, "/status/clusterName")) != p) {
+	    leads_winner(s, wl) != p) {
 		fail(s, "I8 server", "%.*s is made on %s, which has not won", STR_ARG(c->name),
 		     p->name);
 	}
@@ -220,11 +221,11 @@ static bool is_over_time(const struct sim *s, const struct plane *p, const struc
 
 void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 {
-	const struct plane *p = plane_of_cluster(s, json_str_at(c->before, "/status/clusterName"));
+	const struct plane *p = leads_winner(s, c->before);
 	struct judged *j = judged_of(s, u);
 
-	if (!p) {
-		return;
+	if (!p || leads_renamed(s, c->before)) {
+		return; /* its name was given up, which leads to another server */
 	}
 	if (u->limit_ms > 0 && is_over_time(s, p, c) && !u->meddled) {
 		fail(s, "I7 rest", "%s got Retry since it was over its time on %s", u->name,

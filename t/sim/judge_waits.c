@@ -86,10 +86,21 @@ static uint64_t round_of(const struct json *wl)
 	       hash64(json_str(json_get(c, "lastTransitionTime")));
 }
 
+/*
+ * The winner is out of reach, and an Event has told that. A client that empties the check's message
+ * later gives no other reason.
+ */
+static bool was_told(const struct sim *s, const struct user *u, const struct json *wl,
+		     const struct plane *w)
+{
+	return w && is_growing(wl) && excuse_late(s, w) &&
+	       judge_has_event(s, u, wl, w->bad_since, STR(""));
+}
+
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 {
 	struct judged *j = judged_of(s, u);
-	const struct plane *w = plane_of_cluster(s, json_str_at(wl, "/status/clusterName"));
+	const struct plane *w = leads_winner(s, wl);
 	bool starting = is_starting(s, u, wl, w);
 	bool waits = is_waiting(wl) || is_growing(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
@@ -117,7 +128,7 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	}
 	if (s->now - since > WORDS_MS &&
 	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&
-	    !judge_has_event(s, u, wl, j->waits_since, STR(""))) {
+	    !judge_has_event(s, u, wl, j->waits_since, STR("")) && !was_told(s, u, wl, w)) {
 		if (s->story) {
 			rest_say(s, u, wl);
 		}

@@ -183,18 +183,19 @@ static void setup_queues(struct plane *p, struct arena *a)
 }
 
 /*
- * The kubeconfig of worker 'i', base64; each 'version' has another token.
- * Servers have two names: see wire.c.
+ * A kubeconfig for the server of worker 'to', base64, in the Secret of worker 'name' (0: the
+ * alias's); each 'version' has another token. Servers have two addresses: see wire.c.
  */
-static mk_str kubeconfig(struct arena *a, size_t i, unsigned version, bool alias)
+static mk_str kubeconfig(struct arena *a, size_t name, size_t to, unsigned version)
 {
 	mk_str config = arena_printf(
 		a,
 		"{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"c\",\"clusters\":"
 		"[{\"name\":\"c\",\"cluster\":{\"server\":\"https://"
-		"10.0.%d.%zu:6443\"}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"t%u\"}}],"
+		"10.0.%d.%zu:6443\"}}],\"users\":[{\"name\":\"u\",\"user\":{\"token\":\"t%u-%zu\"}}"
+		"],"
 		"\"contexts\":[{\"name\":\"c\",\"context\":{\"cluster\":\"c\",\"user\":\"u\"}}]}",
-		alias ? 1 : 0, i, version);
+		name == to ? 0 : 1, to, version, name);
 
 	return base64_encode(a, config);
 }
@@ -202,19 +203,8 @@ static mk_str kubeconfig(struct arena *a, size_t i, unsigned version, bool alias
 void plane_secret(struct sim *s, size_t i, bool broken)
 {
 	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
-	mk_str data = broken ? STR("e30=") : kubeconfig(&s->arena, i, ++s->secret_version, false);
-
-	for (size_t k = 0; k < s->n_sites; k++) {
-		(void)plane_merge(&s->plane[s->site[k].home], arena_printf(&s->arena, path, i).p,
-				  arena_printf(&s->arena, "{\"data\":{\"kubeconfig\":\"%.*s\"}}",
-					       STR_ARG(data)));
-	}
-}
-
-void plane_lead(struct sim *s, size_t i, size_t to)
-{
-	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
-	mk_str data = kubeconfig(&s->arena, to, ++s->secret_version, i != to);
+	mk_str data = broken ? STR("e30=")
+			     : kubeconfig(&s->arena, i, leads_to(s, i), ++s->secret_version);
 
 	for (size_t k = 0; k < s->n_sites; k++) {
 		(void)plane_merge(&s->plane[s->site[k].home], arena_printf(&s->arena, path, i).p,
@@ -243,7 +233,7 @@ static void setup_cluster(struct plane *mgr, const char *name, mk_str data)
 
 static void setup_worker_entry(struct sim *s, struct plane *mgr, size_t i)
 {
-	setup_cluster(mgr, s->plane[i].name, kubeconfig(&s->arena, i, 0, false));
+	setup_cluster(mgr, s->plane[i].name, kubeconfig(&s->arena, i, leads_to(s, i), 0));
 }
 
 struct plane *plane_of_cluster(struct sim *s, mk_str cluster)
@@ -251,9 +241,9 @@ struct plane *plane_of_cluster(struct sim *s, mk_str cluster)
 	if (str_is(cluster, ALIAS) && s->alias.place != ALIAS_NONE) {
 		return &s->plane[s->alias.plane];
 	}
-	for (size_t i = 1; i <= s->n_workers; i++) {
+	for (size_t i = 1; i <= leads_named(s); i++) {
 		if (str_is(cluster, s->plane[i].name)) {
-			return &s->plane[i];
+			return &s->plane[leads_to(s, i)];
 		}
 	}
 	return NULL;
@@ -301,7 +291,7 @@ void plane_alias(struct sim *s, struct site *site)
 	struct plane *p = &s->plane[site->home];
 
 	if (s->alias.on) {
-		setup_cluster(p, ALIAS, kubeconfig(&s->arena, s->alias.plane, 0, true));
+		setup_cluster(p, ALIAS, kubeconfig(&s->arena, 0, s->alias.plane, 0));
 	}
 	if (s->alias.place == ALIAS_OTHER_CONFIG) {
 		setup_other_config(s, p);
@@ -344,7 +334,7 @@ void plane_manager_objects(struct sim *s, struct site *site)
 	struct plane *p = &s->plane[site->home];
 	mk_str names = STR("");
 
-	for (size_t i = 1; i <= s->n_workers; i++) {
+	for (size_t i = 1; i <= leads_named(s); i++) {
 		setup_worker_entry(s, p, i);
 		names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names), names.n ? "," : "", i);
 	}

@@ -143,7 +143,9 @@ static bool nothing_left(struct sim *s, const char *resource, char *why, size_t 
 {
 	for (size_t i = 1; i <= s->n_workers; i++) {
 		size_t pos = 0;
-		const struct json *o = ks_each(s->plane[i].store, resource, &pos);
+		const struct json *o = leads_any(s, &s->plane[i])
+					       ? ks_each(s->plane[i].store, resource, &pos)
+					       : NULL; /* out of reach: not ours to clean up */
 
 		while (o != NULL) {
 			if (json_at(o, "/metadata/labels/kueue.x-k8s.io~1multikueue-origin") !=
@@ -159,6 +161,19 @@ static bool nothing_left(struct sim *s, const char *resource, char *why, size_t 
 	return true;
 }
 
+/* Do two names lead to the server of this one? The later of them is not Active. */
+static bool is_second(const struct sim *s, mk_str name)
+{
+	for (size_t i = 1; i <= leads_named(s); i++) {
+		for (size_t k = 1; str_is(name, s->plane[i].name) && k <= leads_named(s); k++) {
+			if (k != i && leads_to(s, k) == leads_to(s, i)) {
+				return true;
+			}
+		}
+	}
+	return str_is(name, ALIAS);
+}
+
 static bool clusters_active(struct sim *s, const struct site *site, char *why, size_t n)
 {
 	static const char clusters[] = "kueue.x-k8s.io/v1beta2/multikueueclusters";
@@ -169,7 +184,7 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 	while (o != NULL) {
 		mk_str name = json_str_at(o, "/metadata/name");
 
-		if (!has_condition(o, "Active") && !str_is(name, ALIAS)) {
+		if (!has_condition(o, "Active") && !is_second(s, name)) {
 			snprintf(why, n, "cluster %.*s is not Active", STR_ARG(name));
 			return false;
 		}
@@ -189,8 +204,8 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 		return false;
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].on && s->fault[i].kind->shares_id) {
-			snprintf(why, n, "another manager has our id");
+		if (s->fault[i].on && s->fault[i].kind->unsettled) {
+			snprintf(why, n, "%s", s->fault[i].kind->name);
 			return false;
 		}
 	}

@@ -49,6 +49,7 @@ check "100 seeds of StatefulSets and LeaderWorkerSets hold them" --world sets --
 check "100 seeds of jobs that change their queue hold them" --world moves --seeds 100 --first 1 --jobs 2
 check "100 seeds of jobs that are deleted in the foreground hold them" --world foreground --seeds 100 --first 1 --jobs 2
 check "100 seeds of jobs with a maximum execution time hold them" --world overtime --seeds 100 --first 1 --jobs 2
+check "100 seeds in which names lead to other servers hold them" --world elsewhere --seeds 100 --first 1 --jobs 2
 check "100 seeds in which clients change any field hold I1 to I9" --world fields --seeds 100 --first 1 --jobs 2
 n=$((n + 1))
 "$B/sim" --world refused,stuck --seeds 1 2>"$log" && printf 'not '

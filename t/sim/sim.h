@@ -15,7 +15,7 @@
  *   scenario.c   scripted stories                 features.c    of features behind gates
  *   story.c      what stories are made of         copies.c      of one winner
  *   pods.c       of groups of Pods                hour.c        of an hour, for the memory
- *   groups.c     who plays a part in those
+ *   groups.c     who plays a part in those         leads.c      which server a name leads to
  *   front.c      limits, refusals and webhooks    excuse.c      what is no fault of a daemon
  *   kinds.c      jobs of other kinds              stuck.c       of more quota than workers have
  *   placing.c    of the dispatcher placement      sections.c    its sections
@@ -123,6 +123,8 @@ struct plane {
 	bool forbid_jobs;     /* daemons may not see jobs */
 	bool forbid_status;   /* ... nor write their status */
 	bool refuse_clones;   /* ... nor make Workloads */
+	bool hides_identity;  /* ... nor read kube-system */
+	bool declared_lost;   /* an operator did so; see leads.c */
 };
 
 struct stream {
@@ -149,6 +151,7 @@ struct conn {
 	bool open;
 	unsigned gen;
 	size_t plane;
+	size_t named;  /* of which worker's Secret its credentials are; 0 none's */
 	int64_t up_at; /* the link has been up since then; INT64_MAX: it is not */
 };
 
@@ -214,11 +217,15 @@ struct sim {
 	struct rng rng;
 	struct heap heap;
 	int64_t now;
-	int64_t sent_at; /* when the request left that is being carried out */
+	int64_t sent_at;   /* when the request left that is being carried out */
+	size_t sent_place; /* ... and what its sender took for the winner's plane; 0 none */
 	uint64_t steps;
 	struct plane plane[MAX_PLANES];
 	size_t n_planes;
 	size_t n_workers; /* planes 1 to this */
+	size_t n_spares;  /* ... the last ones of which no MultiKueueCluster leads to at first */
+	size_t leads_to[MAX_PLANES]; /* the plane of w1, w2, ...; 0: its own */
+	int64_t led_at;              /* when the last of these changed; 0 never */
 	struct site site[MAX_SITES];
 	size_t n_sites;
 	struct rng wide; /* of what only some seeds have */
@@ -307,6 +314,7 @@ struct msg {
 	int64_t timeout_ms;
 	uint64_t commit_rv;
 	int64_t sent_at;
+	size_t place; /* see sent_place */
 	/* an answer */
 	enum transport_end end;
 	enum mk_code code;
@@ -360,8 +368,6 @@ static inline bool is_worker(const struct plane *p)
 void plane_done(struct plane *p);
 /* The Secret of worker 'i' gets another token, or one with which no connection is possible. */
 void plane_secret(struct sim *s, size_t i, bool broken);
-/* The Secret of worker 'i' leads to the server 'to'. */
-void plane_lead(struct sim *s, size_t i, size_t to);
 void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 /* What every manager's plane has, made where it is missing: clusters, config, check. */
 void plane_manager_objects(struct sim *s, struct site *site);
@@ -400,6 +406,39 @@ void plane_watches(struct plane *p);
 /* One request by a client that is no daemon; returns the HTTP status. */
 int plane_request(struct plane *p, const char *method, const char *target, const char *type,
 		  mk_str body);
+
+/* --- leads.c ---------------------------------------------------------------------------------- */
+/* Its MultiKueueClusters are w1 to this. */
+static inline size_t leads_named(const struct sim *s)
+{
+	return s->n_workers - s->n_spares;
+}
+/* The plane to which the name of that worker leads. */
+size_t leads_to(const struct sim *s, size_t name);
+/* Does any name lead to the worker? What runs on one without a name is out of reach. */
+bool leads_any(const struct sim *s, const struct plane *p);
+/*
+ * A client deleted the Workload of that copy by force while no name leads to its server: of the one
+ * that is made anew nothing on the manager tells where its job was.
+ */
+bool leads_forgotten(struct sim *s, const struct plane *p, const struct json *copy);
+/* An operator lets the name lead to the plane 'to', and takes back that this one is lost. */
+void leads_move(struct sim *s, size_t name, size_t to);
+/* Operators declare a server lost to which no name leads, at each name that may have led there. */
+void leads_declare_lost(struct sim *s, struct plane *p);
+/* A daemon is to send a request on that connection: the plane that it takes for the winner's. */
+size_t leads_place(const struct proc *p, const struct transport_request *r);
+/*
+ * The winner's name leads to another server, on which a copy of a round before is: which of the two
+ * has won nothing tells. The engine takes the one under the name.
+ */
+bool leads_unclear(struct sim *s, const struct json *wl);
+/* Does the winner's name lead to another server than when it won? */
+bool leads_renamed(struct sim *s, const struct json *wl);
+/* The server that the Workload's winner was when it won; NULL: it names none, or see above. */
+struct plane *leads_winner(struct sim *s, const struct json *wl);
+/* A daemon's write made the cluster the winner. */
+void leads_won(struct sim *s, const struct json *wl);
 
 /* --- proc.c ----------------------------------------------------------------------------------- */
 void proc_start(struct proc *p);

@@ -12,7 +12,7 @@ static void keep_config(struct sim *s, struct plane *p, const struct wanted *w)
 	struct arena *a = &s->arena;
 	mk_str names = STR("");
 
-	for (size_t i = 1; i <= s->n_workers; i++) {
+	for (size_t i = 1; i <= leads_named(s); i++) {
 		if (!w->left_config[i] && (i == 1 || !s->selects)) {
 			names = arena_printf(a, "%.*s%s\"w%zu\"", STR_ARG(names),
 					     names.n ? "," : "", i);
@@ -102,7 +102,7 @@ void upkeep(struct sim *s)
 		struct plane *p = &s->plane[s->site[i].home];
 
 		plane_manager_objects(s, &s->site[i]);
-		for (size_t worker = 1; worker <= s->n_workers; worker++) {
+		for (size_t worker = 1; worker <= leads_named(s); worker++) {
 			keep_cluster(s, p, &w, worker);
 		}
 		keep_config(s, p, &w);

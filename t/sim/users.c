@@ -84,7 +84,8 @@ void users_init(struct sim *s)
 /* Has a job of that name, of whichever manager, few servers only, at times? */
 static bool has_few_servers(const struct sim *s, const char *name)
 {
-	bool any = s->selects; /* w1 has no quota, and each manager's users plant one */
+	bool any = s->n_spares > 0 ||
+		   s->selects; /* w1 has no quota, and each manager's users plant one */
 
 	for (size_t i = 0; i < s->n_users; i++) {
 		any |= s->user[i].elsewhere && strcmp(s->user[i].name, name) == 0;

@@ -67,6 +67,8 @@ static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *
 	struct proc *p = ctx;
 	uint64_t plane = 0;
 	size_t dots = 0;
+	uint64_t named = 0;
+	mk_str token = e->token, version;
 
 	if (cluster >= MAX_PLANES * 4) {
 		return err_set(err, ERR_BUG, "cluster number %u", cluster);
@@ -78,9 +80,12 @@ static enum mk_code on_open(void *ctx, uint32_t cluster, const struct endpoint *
 			return err_set(err, ERR_BUG, "host %.*s", STR_ARG(e->host));
 		}
 	}
+	str_split(&token, '-', &version);
+	(void)str_u64(token, &named);
 	p->conn[cluster] = (struct conn){.open = true,
 					 .gen = p->conn[cluster].gen + 1,
 					 .plane = (size_t)plane,
+					 .named = (size_t)named,
 					 .up_at = INT64_MAX};
 	return ERR_OK;
 }
@@ -181,6 +186,7 @@ static enum mk_code on_send(void *ctx, uint32_t cluster, const struct transport_
 	m->plane = &s->plane[p->conn[cluster].plane];
 	m->token = token;
 	m->cls = r->cls;
+	m->place = leads_place(p, r);
 	m->timeout_ms = r->timeout_ms;
 	at = m->owned;
 	m->req = (struct ks_request){.method = str_of(r->method),
@@ -402,6 +408,7 @@ void wire_arrive(struct sim *s, struct msg *m)
 		m->req.body = front_rewritten(s, p, &m->req);
 		m->req.body = ks_actors_admit(p->actors, &m->req, &s->arena);
 		s->sent_at = m->sent_at;
+		s->sent_place = m->place;
 		ks_handle(store, &m->req, wall_of(s), &s->arena, &resp);
 		check_status(s, m, resp.status, resp.body);
 		if (resp.status == 0) {

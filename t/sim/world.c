@@ -56,6 +56,7 @@ void world_start(struct sim *s)
 	if (s->n_workers == 0) {
 		s->n_workers = rng_chance(&s->rng, 1, 4) ? 4 : 3;
 	}
+	s->n_workers += s->n_spares;
 	s->n_planes = s->n_workers + 1;
 	add_site(s, 0);
 	for (size_t i = 1; i < s->n_planes; i++) {

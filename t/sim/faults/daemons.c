@@ -58,14 +58,25 @@ FAULT(freeze) = {
 
 enum { HOUR_MS = 3600 * 1000 };
 
+/*
+ * Whether a job was sent before a name led elsewhere is told by two dates of that clock on the
+ * manager (decision 0117), the one thing that a restart has: not in world "elsewhere".
+ */
+static void step_clock(struct sim *s, const struct fault *f, int64_t ms)
+{
+	if (s->n_spares == 0) {
+		s->proc[f->proc].wall_step += ms;
+	}
+}
+
 static void clock_begin(struct sim *s, struct fault *f)
 {
-	s->proc[f->proc].wall_step += HOUR_MS;
+	step_clock(s, f, HOUR_MS);
 }
 
 static void clock_over(struct sim *s, struct fault *f)
 {
-	s->proc[f->proc].wall_step -= HOUR_MS;
+	step_clock(s, f, -HOUR_MS);
 }
 
 FAULT(clock_jump) = {
