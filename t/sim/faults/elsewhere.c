@@ -119,7 +119,7 @@ static void elsewhere_over(struct sim *s, struct fault *f)
 
 FAULT(elsewhere) = {
 	.family = FAULT_OF_WORLD,
-	.number = 28,
+	.number = 29,
 	.name = "a name leads elsewhere",
 	.world = "elsewhere",
 	.on_request = true,
