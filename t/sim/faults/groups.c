@@ -52,7 +52,7 @@ static void single_draw(struct sim *s, struct fault *f, struct rng *r)
 
 FAULT(pods) = {
 	.family = FAULT_OF_WORLD,
-	.number = 29,
+	.number = 28,
 	.name = "Pods without a group",
 	.world = "pods",
 	.alone = "what its Pods do there is not known to other worlds",
