@@ -82,13 +82,21 @@ static void note(const struct sim *s, int64_t *since, bool is_so)
 }
 
 /*
- * Does the manager's server refuse the check's message? Events alone are no report that must be
- * seen: each is sent once in a quarter of an hour, and may be lost.
+ * Does the manager's server refuse the check's message, or throttle other writes, so that it waits
+ * its turn? Events alone are no report that must be seen: each is sent once in a quarter of an
+ * hour, and may be lost.
  */
 static bool is_mute(struct sim *s, const struct plane *home)
 {
+	static const char *const others[] = {"/apis/batch/v1/namespaces/default/jobs/any/status",
+					     "/api/v1/namespaces/default/pods/any/status"};
 	mk_str body;
 
+	for (size_t i = 0; i < 2; i++) {
+		if (faults_refuse(s, home, STR("PATCH"), str_of(others[i]), &body) == 429) {
+			return true;
+		}
+	}
 	return faults_refuse(s, home, STR("PATCH"), STR(WORKLOADS_PATH "/any/status"), &body) != 0;
 }
 

@@ -49,12 +49,20 @@ static bool says_nothing(const struct json *wl)
 	return message_of(wl).n == 0 || str_ends(message_of(wl), STR("\""));
 }
 
-/* Does a watch show its copy there? That of another manager's job of that name is none. */
-static bool has_copy(const struct user *u, const struct plane *w)
+/*
+ * Does a watch show its copy there? That of another manager's job of that name is none. A member of
+ * a group that has ended gets no copy where the others win next.
+ */
+static bool has_copy(const struct sim *s, const struct user *u, const struct plane *w)
 {
 	const struct json *o = user_job(u, w);
 	mk_str uid = json_str_at(o, ORIGIN_UID);
 
+	for (size_t i = 0; u->group != NULL && i < u->group->n_members; i++) {
+		if (member_pod(s, u, &u->group->member[i], w->index)) {
+			return true;
+		}
+	}
 	return o != NULL && (uid.n == 0 || (str_is(uid, u->uid) && judge_has_origin(u->site, o)));
 }
 
@@ -64,7 +72,7 @@ static bool is_starting(struct sim *s, const struct user *u, const struct json *
 {
 	return w && has_condition(wl, "QuotaReserved") && !has_condition(wl, "Evicted") &&
 	       !has_condition(wl, "Finished") && !json_at(wl, "/metadata/deletionTimestamp") &&
-	       !has_copy(u, w) && !job_over(user_job(u, &s->plane[u->site->home]));
+	       !has_copy(s, u, w) && !job_over(user_job(u, &s->plane[u->site->home]));
 }
 
 /* A slice that has quota, and waits for more room where its job runs. */
@@ -105,7 +113,8 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	bool waits = is_waiting(wl) || is_growing(wl) || starting;
 	uint64_t said = hash64(message_of(wl)) + starting;
 	uint64_t round = round_of(wl);
-	int64_t since = judge_can_tell(s, u->site);
+	/* Members of a group may have ended, and the refusal of that is on record since long. */
+	int64_t since = u->group ? judge_calm(s, u->site) : judge_can_tell(s, u->site);
 
 	if (!waits || u->kind == USER_UNMANAGED || !user_job(u, &s->plane[u->site->home])) {
 		j->waits_since = 0;
