@@ -41,6 +41,18 @@ void world_delete(struct plane *p, const char *resource, mk_str name)
 			    NULL, STR("{\"propagationPolicy\":\"Background\"}"));
 }
 
+void world_unmake(struct sim *s, mk_str name)
+{
+	for (size_t k = 1; k <= s->n_workers; k++) {
+		if (ks_get(s->plane[k].store, JOBS, STR("default"), name)) {
+			world_delete(&s->plane[k], JOBS, name);
+		}
+		if (ks_get(s->plane[k].store, WORKLOADS, STR("default"), name)) {
+			world_delete(&s->plane[k], WORKLOADS, name);
+		}
+	}
+}
+
 size_t world_deletes(struct plane *p, const char *resource, int64_t age_ms, bool finished)
 {
 	struct sim *s = p->sim;

@@ -8,6 +8,8 @@
 /* --- worlds.c --------------------------------------------------------------------------------- */
 /* A controller on the plane deletes that object. */
 void world_delete(struct plane *p, const char *resource, mk_str name);
+/* Another manager deletes the Job and the Workload of that name on every worker that has them. */
+void world_unmake(struct sim *s, mk_str name);
 /*
  * A controller deletes what is of a manager on the plane, when it is older than so many
  * ms, and Finished if 'finished'.

@@ -50,20 +50,6 @@ static void make(struct sim *s, struct fault *f, size_t i)
 	say(s, "world", "another manager's Kueue makes %.*s on %s", STR_ARG(name), p->name);
 }
 
-static void unmake(struct sim *s, struct fault *f, size_t i)
-{
-	mk_str name = name_of(s, f, i);
-
-	for (size_t k = 1; k <= s->n_workers; k++) {
-		if (ks_get(s->plane[k].store, JOBS, STR("default"), name)) {
-			world_delete(&s->plane[k], JOBS, name);
-		}
-		if (ks_get(s->plane[k].store, WORKLOADS, STR("default"), name)) {
-			world_delete(&s->plane[k], WORKLOADS, name);
-		}
-	}
-}
-
 static void neighbour_turn(struct sim *s, struct fault *f)
 {
 	size_t i = (size_t)rng_below(&f->rng, THEIRS);
@@ -71,7 +57,7 @@ static void neighbour_turn(struct sim *s, struct fault *f)
 	if (!f->on) {
 		return;
 	}
-	unmake(s, f, i);
+	world_unmake(s, name_of(s, f, i));
 	if (rng_chance(&f->rng, 3, 4)) {
 		make(s, f, i);
 	}
@@ -88,7 +74,7 @@ static void neighbour_draw(struct sim *s, struct fault *f, struct rng *r)
 static void neighbour_over(struct sim *s, struct fault *f)
 {
 	for (size_t i = 0; i < THEIRS; i++) {
-		unmake(s, f, i);
+		world_unmake(s, name_of(s, f, i));
 	}
 }
 
