@@ -108,7 +108,7 @@ struct config_multikueue {
 	struct config_strs external_dispatchers;
 	const struct json *walls;           /* list of walls, see engine_options; NULL = none */
 	struct config_strs former_origins;  /* label values, without 'origin' */
-	struct config_strs former_managers; /* uids of kube-system, or a managerId of before */
+	struct config_strs former_managers; /* uids of kube-system, or earlier managerIds */
 	mk_str manager_id;                  /* label value; "" = the uid of kube-system */
 	bool allow_loopback, allow_link_local;
 	bool only_libcurl;     /* network.transport is curl */

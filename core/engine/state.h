@@ -315,7 +315,7 @@ struct round {
 	bool bare_said;              /* rules/topology.c: an Event has reported ... */
 	int64_t bare_since; /* ... a winner's clone admitted without a topology; INT64_MAX = not */
 
-	bool former_said;   /* rules/former.c: an Event has told that a former copy is in the way */
+	bool former_said;   /* rules/former.c: an Event has reported a former copy in the way */
 	uint64_t passed_on; /* rules/slices.c: evictions that those that wait know of, hashed */
 	bool evicted;       /* rules/tally.c: the winner's eviction is counted */
 	bool failed;        /* rules/places.c: the bad end of this run is counted */
