@@ -290,7 +290,7 @@ struct round {
 	/* rules/won.c */
 	int64_t lost_at;       /* its MultiKueueCluster was found missing then; INT64_MAX = not */
 	int64_t lost_reported; /* ... in wall ms, as an Event has reported it */
-	uint64_t won_on; /* rules/copied.c: the server where it has won, hashed; 0 not known */
+	struct won_on won_on;  /* rules/copied.c */
 
 	/* rules/nominate.c */
 	int64_t asked_again; /* the dispatcher wants to be asked again then */

@@ -156,6 +156,12 @@ struct conn {
 };
 
 /* A daemon process; 'gen' tells its incarnations apart. */
+/* A win that was sent: to which plane its cluster led then. It may be sent again later. */
+struct sent_win {
+	uint64_t hash;
+	size_t plane;
+};
+
 struct proc {
 	struct sim *sim;
 	struct site *site;
@@ -167,6 +173,7 @@ struct proc {
 	struct transport transport;
 	struct map calls;
 	struct conn conn[MAX_PLANES * 4];
+	struct sent_win wins[64]; /* leads.c: the last ones, by hash */
 	struct lease lease;
 	int64_t fence_until, run_at, lease_at;
 	int64_t wall_step;
@@ -427,7 +434,7 @@ void leads_move(struct sim *s, size_t name, size_t to);
 /* Operators declare a server lost to which no name leads, at each name that may have led there. */
 void leads_declare_lost(struct sim *s, struct plane *p);
 /* A daemon is to send a request on that connection: the plane that it takes for the winner's. */
-size_t leads_place(const struct proc *p, const struct transport_request *r);
+size_t leads_place(struct proc *p, const struct transport_request *r);
 /*
  * The winner's name leads to another server, on which a copy of a round before is: which of the two
  * has won nothing tells. The engine takes the one under the name.

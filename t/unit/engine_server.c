@@ -400,6 +400,47 @@ static void losers_go(bool anew)
 	w_free(w);
 }
 
+/*
+ * The name leads on twice, a copy of a round before comes back, and a new process looks: where the
+ * name led when the job was sent is on record, and tells which of the two copies is the winner's.
+ */
+static void led_on_beside_a_leftover(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w1"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, TIMEOUT + 10 * SECOND);
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_later(w, 10 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"),
+	   "a job was lost on w2, and runs on w1");
+	lead(w, 1, OTHER);
+	w_later(w, 10 * SECOND);
+	lead(w, 1, THIRD);
+	lead(w, 3, 1);
+	ok(says(w, "w1", "kube-system worker-6, before worker-7 since "),
+	   "w1 leads to a third server: the one before is on record with its date");
+	ok(says(w, "w1", ", worker-1 since 2027-01-15T07:00:00Z: "), "... and so is the first one");
+	w->stay_down[2] = false;
+	restart(w);
+	w_link(w, 2, LINK_UP);
+	w_later(w, 60 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") && !strcmp(check_state(w, wl), "Ready"),
+	   "a new process: it runs on, under the name w3");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and what is left on w2 is removed");
+	w_free(w);
+}
+
 /* Of the same name, a clone that lost there and is admitted late is not the winner's. */
 static void another_clone_is_there(void)
 {
@@ -413,8 +454,8 @@ static void another_clone_is_there(void)
 	admit(w, 2, "wl-j");
 	w_settle(w);
 	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "the job runs on w2");
-	lead(w, 2, 1);
 	admit(w, 1, "wl-j");
+	lead(w, 2, 1);
 	w_later(w, 60 * SECOND);
 	ok(!w_find(w, 1, JOB, "ns", "j") && runs_on(w, wl),
 	   "w2 leads to the server of a loser: no second job is made there");
@@ -470,6 +511,7 @@ int main(void)
 	losers_go(true);
 	losers_go(false);
 	another_clone_is_there();
+	led_on_beside_a_leftover();
 	new_jobs_go_on();
 	return done_testing();
 }

@@ -63,19 +63,12 @@ static void slim(struct world *w, cluster_id c)
 	w_settle(w);
 }
 
-/* What is there of w2 is there under the number that it was connected with last, and it is up. */
-static cluster_id arrive(struct world *w, cluster_id from)
+/* The number that w2 was connected with last leads to its server, and is up. */
+static void arrive(struct world *w)
 {
-	cluster_id to = w->links[2];
-
-	for (size_t i = 0; i < MAX_OBJECTS; i++) {
-		if (w->o[i].used && w->o[i].cluster == from) {
-			w->o[i].cluster = to;
-		}
-	}
-	w_link(w, to, LINK_UP);
+	w->alias_of[w->links[2]] = 2;
+	w_link(w, w->links[2], LINK_UP);
 	w_settle(w);
-	return to;
 }
 
 /* Goes on until w2 is to be connected again: how long that took, in seconds; -1: an hour. */
@@ -112,13 +105,12 @@ static void over_and_back(void)
 	struct world *w = begin();
 	struct object *wl = running_job(w), *other;
 	size_t before = bytes(w);
-	cluster_id at = 2;
 	const char *log;
 	int rest;
 
 	is_int((long long)times_over(w), 0, "a worker within its share");
 	w->full = true;
-	fatten(w, at);
+	fatten(w, 2);
 	w_settle(w);
 	log = w_take(w);
 	is_str(w_active(w, KIND_CLUSTER, "w2"),
@@ -146,21 +138,20 @@ static void over_and_back(void)
 
 	rest = until_connect(w);
 	ok(rest >= 25 && rest <= 31, "it is connected again after 30 s");
-	at = arrive(w, at);
+	arrive(w);
 	is_int((long long)times_over(w), 2, "it has not got smaller");
 	ok(strstr(w_active(w, KIND_CLUSTER, "w2"), "False MemoryShareExceeded") != NULL,
 	   "so it is not connected again");
 	rest = until_connect(w);
 	ok(rest >= 55 && rest <= 61, "the next time is after a minute");
-	slim(w, at);
-	arrive(w, at);
+	slim(w, 2);
+	arrive(w);
 	is_str(w_active(w, KIND_CLUSTER, "w2"), "True Active: Connected",
 	       "smaller, it is connected");
 	is_int((long long)times_over(w), 2, "and stays so");
 	is_str(check_state(w, wl), "Ready", "its job ran on");
-	is_str(w_str(w, w_find(w, w->links[2], JOB, "ns", "j"), "/status/active"), "2",
-	       "... untouched");
-	w_patch(w, w_find(w, w->links[2], JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
+	is_str(w_str(w, w_find(w, 2, JOB, "ns", "j"), "/status/active"), "2", "... untouched");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":1}}");
 	w_later(w, 3000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/active"), "1",
 	       "and its status is copied");
@@ -175,13 +166,12 @@ static void stays_over(void)
 {
 	struct world *w = begin();
 	struct object *wl = running_job(w);
-	cluster_id at = 2;
 	int connects = 0;
 
-	fatten(w, at);
+	fatten(w, 2);
 	w_settle(w);
 	for (int s = until_connect(w), all = s; s >= 0 && all < 1500; connects++) {
-		at = arrive(w, at);
+		arrive(w);
 		s = until_connect(w);
 		all += s;
 	}
@@ -207,7 +197,7 @@ static void other_credentials(void)
 		"{\"data\":{\"kubeconfig\":\"bmV3\"}}");
 	w_settle(w);
 	ok(strstr(w_take(w), "w2 cluster_connect") != NULL, "new credentials end the rest");
-	arrive(w, 2);
+	arrive(w);
 	is_str(w_active(w, KIND_CLUSTER, "w2"), "True Active: Connected", "they lead to less");
 	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
 		"{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
@@ -257,7 +247,7 @@ static void starved(void)
 		w_step(w);
 		w_later(w, 20000);
 		if (w->links[2] != 2) {
-			arrive(w, 2); /* its rest was forgotten, as in a process that begins */
+			arrive(w); /* its rest was forgotten, as in a process that begins */
 		}
 		if (!strstr(w_active(w, KIND_CLUSTER, "w2"), "MemoryShareExceeded")) {
 			printf("# allocation %llu: %s\n", (unsigned long long)n,

@@ -227,15 +227,6 @@ struct json *ssa_list(struct arena *a, struct json *body, const char *key)
 	return list;
 }
 
-/*
- * Another client took Ready back. The date of Ready is when the job was sent (rules/lost.h), which
- * is on record no more: not now, but once there was quota.
- */
-static bool is_ready_again(const struct pass *p, enum check_state state)
-{
-	return state == CHECK_READY && p->f->s[S_CLUSTER].n > 0 && p->f->since_ms > 0;
-}
-
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message)
 {
 	struct arena *a = p->e->out->arena;
@@ -252,21 +243,19 @@ void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str
 	json_set_str(a, entry, "name", name);
 	json_set_str(a, entry, "message", str_cut(message, MAX_MESSAGE));
 	if (state != p->state) {
-		json_set_str(
-			a, entry, "lastTransitionTime",
-			time_rfc3339(a, is_ready_again(p, state) ? p->f->since_ms : p->e->wall));
+		json_set_str(a, entry, "lastTransitionTime", time_rfc3339(a, p->e->wall));
 	}
 	json_set_str(a, entry, "state", str_of(check_state_name(state)));
 }
 
-void ssa_check_time(struct pass *p, struct json *body)
+void ssa_check_time(struct pass *p, struct json *body, int64_t wall_ms)
 {
 	struct arena *a = p->e->out->arena;
 	struct json *list = json_at(body, "/status/admissionChecks");
 	struct json *entry = json_find(list, "name", p->f->checks[p->check].p);
 
 	if (entry) {
-		json_set_str(a, entry, "lastTransitionTime", time_rfc3339(a, p->e->wall));
+		json_set_str(a, entry, "lastTransitionTime", time_rfc3339(a, wall_ms));
 	}
 }
 

@@ -2,12 +2,16 @@
 /* Which API server a MultiKueueCluster leads to; see server.h. */
 #include "core/engine/clusters/server.h"
 
+#include "core/base/hash.h"
 #include "core/base/timefmt.h"
 #include "core/engine/act/cond.h"
 #include "core/engine/store/facts_cluster.h"
 #include "core/engine/store/touch.h"
 
-enum { IDENTITY_MAX = 64 };
+enum {
+	IDENTITY_MAX = 64,
+	SERVERS_MAX = 8, /* that are kept of those before */
+};
 
 bool server_hides(const struct cluster *c)
 {
@@ -47,6 +51,21 @@ static bool is_another(const struct cluster *c, const struct facts *f)
 	       !str_eq(id, recorded);
 }
 
+/* The server before the one on record; "" there was none. */
+static mk_str last_before(const struct facts *f)
+{
+	mk_str list = f->s[S_SERVERS_BEFORE], id;
+	int64_t since;
+
+	return facts_next_server(&list, &id, &since) ? id : STR("");
+}
+
+/* Whatever was written with a date of this second was written before. */
+static int64_t next_second(const struct engine *e)
+{
+	return wall_second(e->wall) + 1000;
+}
+
 static void set_moved(struct engine *e, struct cluster *c, int64_t wall_ms)
 {
 	c->own.moved_ms = wall_ms;
@@ -61,12 +80,12 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 {
 	const struct facts *f = r->facts;
 	int64_t recorded = facts_is(f, F_MOVED) ? f->moved_ms : 0;
-	mk_str lost = f->s[S_SERVER_LOST], before = f->s[S_SERVER_BEFORE];
+	mk_str lost = f->s[S_SERVER_LOST], before = last_before(f);
 	bool another = is_another(c, f), gone_before, gone_now;
 
 	recorded = f->made_ms > recorded ? f->made_ms : recorded;
 	if (another && !c->own.moved_now) {
-		set_moved(e, c, wall_second(e->wall));
+		set_moved(e, c, next_second(e));
 		touch_view(e, c);
 	} else if (!another && !(c->own.unclear && c->own.moved_ms > recorded)) {
 		if (c->own.moved_ms != recorded) {
@@ -85,35 +104,102 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 	}
 }
 
-/* The server to which the cluster led before, as the record will have it; "" unknown. */
-static mk_str before_of(const struct engine *e, const struct cluster *c)
-{
-	const struct record *r = cluster_record(e, c);
-	mk_str before = !r                 ? STR("")
-			: c->own.moved_now ? r->facts->s[S_SERVER]
-					   : r->facts->s[S_SERVER_BEFORE];
+/* --- where it led before ---------------------------------------------------------------------- */
 
-	return str_is(before, SERVER_UNKNOWN) ? STR("") : before;
+struct stay {
+	mk_str id;            /* "" not known */
+	int64_t since, until; /* wall ms, whole seconds; INT64_MIN not known, INT64_MAX now */
+};
+
+static void add_stay(struct stay *to, size_t *n, mk_str id, int64_t since)
+{
+	to[*n] = (struct stay){.id = str_is(id, SERVER_UNKNOWN) ? STR("") : id,
+			       .since = since,
+			       .until = *n > 0 ? to[*n - 1].since : INT64_MAX};
+	++*n;
 }
 
-int64_t server_left_ms(const struct engine *e, const struct cluster *c)
+/* Where the cluster leads and led, from now back to its creation, by link and record. */
+static size_t stays_of(const struct engine *e, const struct cluster *c,
+		       struct stay to[SERVERS_MAX + 2])
 {
-	mk_str before = before_of(e, c);
-	int64_t left = c->own.moved_ms;
+	const struct record *r = cluster_record(e, c);
+	mk_str list = {NULL, 0}, id;
+	int64_t since;
+	size_t n = 0;
 
-	for (WORKERS_EACH(other, e)) {
-		if (before.n > 0 && other->own.moved_ms > left &&
-		    str_eq(before_of(e, other), before)) {
-			left = other->own.moved_ms;
+	if (!r) {
+		return 0;
+	}
+	if (c->own.moved_now || c->own.unclear) {
+		add_stay(to, &n, c->own.unclear ? STR("") : present(c), c->own.moved_ms);
+	}
+	if (r->facts->s[S_SERVER].n > 0) {
+		list = r->facts->s[S_SERVERS_BEFORE];
+		add_stay(to, &n, r->facts->s[S_SERVER],
+			 facts_is(r->facts, F_MOVED) ? r->facts->moved_ms : r->facts->made_ms);
+	}
+	while (n < SERVERS_MAX + 2 && facts_next_server(&list, &id, &since)) {
+		add_stay(to, &n, id, since < 0 ? INT64_MIN : since);
+	}
+	return n;
+}
+
+uint64_t server_place(mk_str identity)
+{
+	return identity.n > 0 ? hash64(identity) : 0;
+}
+
+uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t from_ms,
+			int64_t to_ms)
+{
+	struct stay stay[SERVERS_MAX + 2];
+	size_t n = stays_of(e, c, stay);
+	int64_t from = wall_second(from_ms), to = wall_second(to_ms);
+
+	for (size_t i = 0; i < n; i++) {
+		if (stay[i].since != INT64_MIN && from >= stay[i].since && to < stay[i].until) {
+			return server_place(stay[i].id);
 		}
 	}
-	return left;
+	return 0;
+}
+
+int64_t server_since_ms(const struct engine *e, const struct cluster *c, uint64_t place)
+{
+	struct stay stay[SERVERS_MAX + 2];
+	size_t n = stays_of(e, c, stay);
+
+	for (size_t i = 0; place != 0 && i < n; i++) {
+		if (server_place(stay[i].id) == place) {
+			return stay[i].since != INT64_MIN ? stay[i].since : 0;
+		}
+	}
+	return 0;
+}
+
+int64_t server_left_ms(const struct engine *e, const struct cluster *c, uint64_t place)
+{
+	struct stay stay[SERVERS_MAX + 2];
+	int64_t left = INT64_MIN;
+
+	for (WORKERS_EACH(other, e)) {
+		size_t n = place != 0 ? stays_of(e, other, stay) : 0;
+
+		for (size_t i = 0; i < n; i++) {
+			if (server_place(stay[i].id) == place && stay[i].until != INT64_MAX &&
+			    stay[i].until > left) {
+				left = stay[i].until;
+			}
+		}
+	}
+	return left != INT64_MIN ? left : c->own.moved_ms;
 }
 
 void server_doubt(struct engine *e, struct cluster *c)
 {
 	c->own.unclear = true;
-	set_moved(e, c, wall_second(e->wall));
+	set_moved(e, c, next_second(e));
 	queue_add(&e->queue, &c->item);
 }
 
@@ -137,10 +223,35 @@ static mk_str end_words(struct engine *e, const struct cluster *c, int64_t since
 		STR_ARG(time_rfc3339(&e->scratch, since_ms + e->o.worker_lost_timeout_ms)));
 }
 
+static mk_str server_since(struct arena *a, mk_str id, int64_t since_ms)
+{
+	return since_ms > 0 ? arena_printf(a, "%.*s" SERVER_SINCE "%.*s", STR_ARG(id),
+					   STR_ARG(time_rfc3339(a, since_ms)))
+			    : id;
+}
+
+/* The list of those before, when the one on record has become one of them. */
+static mk_str with_recorded(struct engine *e, const struct facts *f)
+{
+	struct arena *a = &e->scratch;
+	mk_str list = f->s[S_SERVERS_BEFORE], id, out = STR(SERVER_UNKNOWN);
+	int64_t since = facts_is(f, F_MOVED) ? f->moved_ms : f->made_ms;
+
+	if (f->s[S_SERVER].n > 0) {
+		out = server_since(a, f->s[S_SERVER], since);
+	}
+	for (size_t n = 1; n < SERVERS_MAX && facts_next_server(&list, &id, &since); n++) {
+		out = arena_printf(a, "%.*s" SERVER_NEXT "%.*s", STR_ARG(out),
+				   STR_ARG(server_since(a, id, since)));
+	}
+	return out;
+}
+
 void server_tell(struct engine *e, struct cluster *c, struct record *r)
 {
 	const struct facts *f = r->facts;
-	mk_str id = present(c), recorded = f->s[S_SERVER], before = f->s[S_SERVER_BEFORE];
+	mk_str id = present(c), recorded = f->s[S_SERVER], before = last_before(f);
+	mk_str all = f->s[S_SERVERS_BEFORE];
 	bool another = is_another(c, f), unclear = c->own.unclear && !id.n;
 	struct cond cond = {.type = NAME_SERVER, .status = true, .alarm = true};
 
@@ -153,9 +264,10 @@ void server_tell(struct engine *e, struct cluster *c, struct record *r)
 	cond.since_wall_ms = e->wall;
 	cond.quiet = true;
 	if (another || unclear || facts_is(f, F_MOVED)) {
-		before = another || (unclear && c->own.moved_ms != f->moved_ms)
-				 ? (recorded.n > 0 ? recorded : STR(SERVER_UNKNOWN))
-				 : before;
+		if (another || (unclear && c->own.moved_ms != f->moved_ms)) {
+			before = recorded.n > 0 ? recorded : STR(SERVER_UNKNOWN);
+			all = with_recorded(e, f);
+		}
 		cond.reason = STR("AnotherServer");
 		cond.since_wall_ms = another || unclear ? c->own.moved_ms : f->moved_ms;
 		cond.message = arena_printf(
@@ -163,7 +275,7 @@ void server_tell(struct engine *e, struct cluster *c, struct record *r)
 			SERVER_LEADS_TO "%.*s" SERVER_BEFORE
 					"%.*s: %.*s. If that server is gone for good, set "
 					"annotation " NAME_SERVER_LOST " to %.*s",
-			STR_ARG(id.n > 0 ? id : STR(SERVER_UNKNOWN)), STR_ARG(before),
+			STR_ARG(id.n > 0 ? id : STR(SERVER_UNKNOWN)), STR_ARG(all),
 			STR_ARG(end_words(e, c, cond.since_wall_ms)), STR_ARG(before));
 		cond.anew = true;
 		cond.quiet = false;

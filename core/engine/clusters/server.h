@@ -19,10 +19,20 @@ bool server_hides(const struct cluster *c);
  */
 void server_see(struct engine *e, struct cluster *c, const struct record *r);
 /*
- * Since when (wall ms) no name leads any more to the server to which 'c' led before: another one
- * may have led there for longer.
+ * Which server the cluster led to all the time between these dates (wall ms, each within a second),
+ * as server_place(); 0: record and link do not tell, or there were several.
  */
-int64_t server_left_ms(const struct engine *e, const struct cluster *c);
+uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t from_ms,
+			int64_t to_ms);
+/* Since when the cluster leads there, or did the last time (wall ms); 0: not known. */
+int64_t server_since_ms(const struct engine *e, const struct cluster *c, uint64_t place);
+/* The server of that identity. */
+uint64_t server_place(mk_str identity);
+/*
+ * Since when (wall ms) no name leads any more to that server; for place 0, which is not known,
+ * since when 'c' leads where it leads.
+ */
+int64_t server_left_ms(const struct engine *e, const struct cluster *c, uint64_t place);
 /*
  * What must be on the server is not, and its identity cannot be read: it counts as another server
  * from now on.

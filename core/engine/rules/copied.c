@@ -11,6 +11,7 @@
 #include "core/engine/rules/inplace.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/won.h"
 
 enum { MADE_MS = 10 * 1000 }; /* Kueue makes the Workload of a new job within this time */
 
@@ -19,7 +20,7 @@ static uint64_t place_of(const struct cluster *c)
 {
 	mk_str server = str_of(c->own.server);
 
-	return hash64(server.n > 0 ? server : str_of(c->name));
+	return server_place(server.n > 0 ? server : str_of(c->name));
 }
 
 /* The place of a server that says who it is; 0: it does not, or not yet. */
@@ -76,19 +77,108 @@ static void note_copy(struct pass *p, const struct clone *k, const struct record
 	if (!wc) {
 		return;
 	}
+	if (wc->copy.on != place_of(k->c) && alias_is_known(k->c)) {
+		copied_lose(p->e, p->w, wc);
+	}
 	wc->copy.on = there ? place_of(k->c) : 0;
 	if (there && r && r->present) {
 		wc->copy.of = hash64(r->facts->s[S_ORIGIN_UID]);
 	}
 }
 
+static void note_won(struct pass *p, const struct clone *k, mk_str name)
+{
+	p->w->round.won_on = (struct won_on){.place = identified(k->c), .name = hash64(name)};
+}
+
+/* As this process noted; 0: another client has recorded another winner since, or nothing is. */
+static uint64_t noted_won(const struct pass *p)
+{
+	const struct won_on *won = &p->w->round.won_on;
+
+	return won->name == hash64(p->f->s[S_CLUSTER]) ? won->place : 0;
+}
+
+uint64_t copied_won_place(struct pass *p)
+{
+	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
+	bool dated = p->checked && p->state == CHECK_READY;
+
+	if (noted_won(p) != 0 || !c) {
+		return noted_won(p);
+	}
+	/* What took the check back took the date of the win along. */
+	return server_between(p->e, c, lost_sent_at(p), dated ? lost_sent_at(p) : p->e->wall);
+}
+
+/*
+ * A server that took over the name in the second of the win is dated a second later. Where another
+ * client took Ready back, the date of the win went with it: not now, but once there was quota, and
+ * the recorded name led to the server.
+ */
+int64_t copied_wins(struct pass *p, const struct clone *k)
+{
+	const struct cluster *recorded = won_named(p, p->f->s[S_CLUSTER]);
+	int64_t since;
+
+	note_won(p, k, p->f->s[S_CLUSTER].n > 0 ? p->f->s[S_CLUSTER] : str_of(k->c->name));
+	if (p->f->s[S_CLUSTER].n == 0 || p->f->since_ms <= 0) {
+		return k->c->own.moved_ms > p->e->wall ? k->c->own.moved_ms : p->e->wall;
+	}
+	since = recorded ? server_since_ms(p->e, recorded, identified(k->c)) : 0;
+	return since > p->f->since_ms ? since : p->f->since_ms;
+}
+
+int copied_won_there(struct pass *p, const struct clone *k)
+{
+	uint64_t here = p->f->s[S_CLUSTER].n > 0 ? identified(k->c) : 0;
+	uint64_t won = here != 0 ? copied_won_place(p) : 0;
+
+	return won == 0 ? 0 : won == here ? 1 : -1;
+}
+
+static bool is_of_config(const struct pass *p, const struct clone *k)
+{
+	return k->in_config || !p->config;
+}
+
+/*
+ * A job of this round exists only on the server that won. Where that is not known, the one clone
+ * with a job is the winner's. One of a round before may be back, too: which of two it is nothing
+ * tells then, and neither is removed.
+ */
+struct clone *copied_winner(struct pass *p)
+{
+	struct clone *found = NULL;
+	size_t n = 0;
+
+	for (CLONES_EACH(k, p)) {
+		int there = copied_won_there(p, k);
+
+		if (there > 0) {
+			return is_of_config(p, k) ? alias_speaker(k) : NULL;
+		}
+		if (twin_is_ours(k->twin) && twin_is_ours(twin_recorded(p, k)) && there == 0) {
+			found = k;
+			n++;
+		}
+	}
+	return n == 1 && is_of_config(p, found) ? found : NULL;
+}
+
 /* Is the recorded winner in sight, at the server that the job was sent to? */
 static bool is_where_it_won(struct pass *p, const struct clone *k)
 {
-	return p->local && !facts_is(p->f, F_FINISHED) && str_is(p->f->s[S_CLUSTER], k->c->name) &&
-	       cluster_up(k->c) && alias_is_known(k->c) &&
-	       (twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < p->f->since_ms ||
-		k->c->own.moved_ms < lost_sent_at(p));
+	int there;
+
+	if (!p->local || facts_is(p->f, F_FINISHED) || !str_is(p->f->s[S_CLUSTER], k->c->name) ||
+	    !cluster_up(k->c) || !alias_is_known(k->c)) {
+		return false;
+	}
+	there = copied_won_there(p, k);
+	return there > 0 || k->c->own.moved_ms < p->f->since_ms ||
+	       (there == 0 &&
+		(twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < lost_sent_at(p)));
 }
 
 void copied_note(struct pass *p, const struct clone *k, const struct record *copy)
@@ -101,7 +191,7 @@ void copied_note(struct pass *p, const struct clone *k, const struct record *cop
 		if (wc) {
 			wc->bout.won_at = p->e->now;
 		}
-		p->w->round.won_on = identified(k->c);
+		note_won(p, k, p->f->s[S_CLUSTER]);
 	}
 }
 
@@ -139,7 +229,7 @@ bool copied_only_since(const struct pass *p, const struct clone *k)
 			return true;
 		}
 	}
-	return p->w->round.won_on != 0 && p->w->round.won_on == identified(k->c);
+	return p->w->round.won_on.place != 0 && p->w->round.won_on.place == identified(k->c);
 }
 
 /* Has this process seen a copy of the job, anywhere? */
@@ -207,7 +297,7 @@ static bool is_declared_lost(const struct engine *e, const struct cluster *c, ui
 	const struct record *r = cluster_record(e, c);
 	mk_str lost = r ? r->facts->s[S_SERVER_LOST] : STR("");
 
-	return lost.n > 0 && hash64(lost) == place;
+	return lost.n > 0 && server_place(lost) == place;
 }
 
 int64_t copied_unnamed_until(const struct pass *p)

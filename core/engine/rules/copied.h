@@ -27,6 +27,20 @@ bool copied_elsewhere(const struct pass *p, const struct clone *k);
  * it led before.
  */
 bool copied_only_since(const struct pass *p, const struct clone *k);
+/* The server where the recorded winner won, as server_place(); 0: that cannot be told. */
+uint64_t copied_won_place(struct pass *p);
+/*
+ * 'k' is to be recorded as the winner, for the first time or again: notes its server. The date of
+ * Ready that tells it, wall ms.
+ */
+int64_t copied_wins(struct pass *p, const struct clone *k);
+/* Does the clone's cluster lead there? 1, -1: to another server, 0: that cannot be told. */
+int copied_won_there(struct pass *p, const struct clone *k);
+/*
+ * The recorded winner's MultiKueueCluster is gone, perhaps because it was renamed, or leads
+ * elsewhere, perhaps because two were swapped: the winner's clone under another name, or NULL.
+ */
+struct clone *copied_winner(struct pass *p);
 /* Did a round end that may have left a copy, of which this process has seen none? */
 bool copied_in_round_before(const struct pass *p);
 /*

@@ -11,6 +11,11 @@ struct copied {
 	uint64_t on, of;
 };
 
+/* The server where the recorded winner won, and the name recorded, as hashes; 0 not known. */
+struct won_on {
+	uint64_t place, name;
+};
+
 /* A copy on a server that no MultiKueueCluster names any more. */
 struct unnamed {
 	struct copied copy;

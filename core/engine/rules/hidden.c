@@ -7,6 +7,7 @@
 #include "core/engine/act/waiters.h"
 #include "core/engine/act/note.h"
 #include "core/engine/rules/authority.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/race.h"
@@ -142,7 +143,13 @@ bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since)
 {
 	report_of(p, k->c, "leads to another API server", since, k->c->own.moved_ms,
 		  lost_elsewhere_until(p, k->c, since));
-	return lost_waits_elsewhere(p, k);
+	if (!lost_waits_elsewhere(p, k)) {
+		if (copied_won_there(p, k) >= 0) {
+			return false;
+		}
+		lost_for_good(p, k, R_LOST, STR("Admitting remote lost"));
+	}
+	return true;
 }
 
 void hidden_cluster(struct pass *p, mk_str name)

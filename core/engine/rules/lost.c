@@ -127,10 +127,15 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	/* Another name may speak for the server while this one is being connected. */
 	const struct clone *by = alias_speaker(k);
 	bool listed = is_listed(p, by), before;
+	int there = copied_won_there(p, k);
 
-	if (!p->local || facts_is(p->f, F_FINISHED) || is_made_here(by, c) ||
-	    (listed && twin_is_ours(twin_recorded(p, by)))) {
+	if (!p->local || facts_is(p->f, F_FINISHED) || there > 0 ||
+	    (there == 0 &&
+	     (is_made_here(by, c) || (listed && twin_is_ours(twin_recorded(p, by)))))) {
 		return INT64_MAX;
+	}
+	if (there < 0) {
+		return e->now - (e->wall - server_left_ms(e, c, copied_won_place(p)));
 	}
 	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
 		 lost_sent_at(p) <= c->own.moved_ms;
@@ -147,7 +152,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	if (!before) {
 		server_doubt(e, c);
 	}
-	return e->now - (e->wall - server_left_ms(e, c));
+	return e->now - (e->wall - server_left_ms(e, c, copied_won_place(p)));
 }
 
 int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since)

@@ -393,7 +393,7 @@ void nominate_write(struct pass *p, const struct pick *pick)
 		json_add(a, list, json_new_str(a, pick->names[i]));
 	}
 	json_set(a, json_get(body, "status"), STR("nominatedClusterNames"), pick->n ? list : NULL);
-	ssa_check_time(p, body);
+	ssa_check_time(p, body, p->e->wall);
 	ssa_send(e, p->local, body, R_NOMINATE, PRIO_COMMIT, NULL, STR_NONE);
 }
 

@@ -351,6 +351,7 @@ static void win(struct pass *p, const struct clone *k)
 	json_set_str(a, status, "clusterName", name);
 	(void)topology_ready(p, k, body);
 	ssa_check(p, body, CHECK_READY, message);
+	ssa_check_time(p, body, copied_wins(p, k));
 	ssa_send(e, p->local, body, R_WIN, PRIO_COMMIT, "Normal", message);
 }
 

@@ -273,7 +273,7 @@ static bool is_same(const struct clone *x, const struct clone *y)
 void remove_losers(struct pass *p, const struct clone *keep)
 {
 	for (CLONES_EACH(k, p)) {
-		if (k != keep && !is_same(k, keep) &&
+		if (k != keep && !is_same(k, keep) && copied_won_there(p, k) <= 0 &&
 		    (twin_is_ours(k->twin) || k->twin == TWIN_STALE || k->twin == TWIN_UNKNOWN ||
 		     is_left_alone(p, k))) {
 			(void)remove_remote(p, k, k->twin == TWIN_STALE ? R_STALE : R_LOSER);
@@ -291,9 +291,9 @@ static bool has_none(struct pass *p, struct clone *k)
  * another server. A create whose answer is missing may have been sent to this one, under the name
  * that is gone.
  */
-static bool may_have_won(const struct pass *p, const struct clone *k)
+static bool may_have_won(struct pass *p, const struct clone *k)
 {
-	return clone_is(k, F_ADMITTED) && !copied_elsewhere(p, k);
+	return clone_is(k, F_ADMITTED) && !copied_elsewhere(p, k) && copied_won_there(p, k) >= 0;
 }
 
 void remove_jobless(struct pass *p, const struct clone *keep)

@@ -3,6 +3,7 @@
 #include "core/engine/rules/verdict.h"
 
 #include "core/engine/act/ssa.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/rules/rest.h"
 
@@ -28,6 +29,18 @@ void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_st
 	}
 	if (rule == R_LOST || rule == R_EVICTED || rule == R_REFUSED) {
 		places_failed(p);
+	}
+}
+
+void verdict_ready(struct pass *p, const struct clone *k)
+{
+	mk_str message = verdict_admitted_on(p->e->out->arena, k);
+	struct json *body = p->authority == AUTHORITY_FULL ? ssa_body(p, p->local) : NULL;
+
+	if (body) {
+		ssa_check(p, body, CHECK_READY, message);
+		ssa_check_time(p, body, copied_wins(p, k));
+		ssa_send(p->e, p->local, body, R_READY, PRIO_COMMIT, "Normal", message);
 	}
 }
 

@@ -8,6 +8,8 @@
 /* Writes our check's state and message; an Event of type 'note_type' follows, NULL = none. */
 void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_str message,
 		   const char *note_type);
+/* 'k', whose copy is there, is recorded as admitted again. */
+void verdict_ready(struct pass *p, const struct clone *k);
 /*
  * Turns the check to Retry with message `<text>, Previously: "<state>"`; an Event of type
  * 'note_type' follows, NULL = none. The cluster of 'k', on which the round ended, rests for the

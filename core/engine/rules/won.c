@@ -9,6 +9,7 @@
 #include "core/engine/rules/alias.h"
 #include "core/engine/rules/authority.h"
 #include "core/engine/rules/breaker.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/cordon.h"
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/former.h"
@@ -182,8 +183,7 @@ void won_run_job(struct pass *p, struct clone *k)
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 
 	if (p->state == CHECK_PENDING) {
-		verdict_write(p, CHECK_READY, R_READY, verdict_admitted_on(p->e->out->arena, k),
-			      "Normal");
+		verdict_ready(p, k);
 	}
 	if (!wc || p->state == CHECK_RETRY) {
 		return;
@@ -438,27 +438,6 @@ static void cluster_gone(struct pass *p)
 }
 
 /*
- * The winner's MultiKueueCluster is gone, perhaps because it was renamed, or leads elsewhere,
- * perhaps because two were swapped. A job of this round exists only on the cluster that was
- * recorded, so the clone with a job is the winner. One of a round before may be back, too: which of
- * two it is nothing tells, and neither is removed.
- */
-static struct clone *renamed_winner(struct pass *p)
-{
-	struct clone *found = NULL;
-
-	for (CLONES_EACH(k, p)) {
-		if (twin_is_ours(k->twin) && twin_is_ours(twin_recorded(p, k))) {
-			if (found) {
-				return NULL;
-			}
-			found = k;
-		}
-	}
-	return found && (found->in_config || !p->config) ? found : NULL;
-}
-
-/*
  * The clone of a slice that waits: may it be made, or is it there and has not come to an end? One
  * that is admitted waits as well where the job is gone, which ran there: a slice makes none.
  */
@@ -554,10 +533,10 @@ void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, won_named(p, p->f->s[S_CLUSTER]));
 	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
-	struct clone *other = !k || since != INT64_MAX ? renamed_winner(p) : NULL;
+	struct clone *other = !k || since != INT64_MAX ? copied_winner(p) : NULL;
 
 	if (!other && since != INT64_MAX && hidden_elsewhere(p, k, since)) {
-		remove_jobless(p, k);
+		remove_jobless(p, copied_won_there(p, k) < 0 ? NULL : k);
 		return;
 	}
 	k = other ? other : k ? alias_speaker(k) : NULL;

@@ -109,9 +109,9 @@ enum fact_str {
 	S_PLACE_GROUP = S_SLICE_OF,     /* local job: value of NAME_PLACE_GROUP */
 	S_DISPATCHER_CONFIG = S_COUNTS, /* check, config: our annotation; its hash is in 'hash' */
 	S_SELECTOR = S_LOCATION,        /* config: see F_SELECTS; cut when it is too long */
-	/* cluster: identities of its server, and of the one before, in the condition NAME_SERVER */
+	/* cluster: identity of its server in the condition NAME_SERVER; see facts_next_server() */
 	S_SERVER = S_OWNER_UID,
-	S_SERVER_BEFORE = S_OWNER_NAME,
+	S_SERVERS_BEFORE = S_OWNER_NAME,
 	S_SERVER_LOST = S_SPEC_HASH, /* cluster: annotation NAME_SERVER_LOST */
 };
 enum { CORDON_BYTES = 256 };

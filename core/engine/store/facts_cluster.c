@@ -76,31 +76,41 @@ void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct 
 	draw_cordon(f, annotations, a);
 }
 
-/* From there to the next comma or colon. */
-static mk_str word_at(mk_str s, size_t from)
+/* From there to the next text 'end', or to the end. */
+static mk_str text_until(mk_str s, size_t from, const char *end)
 {
-	size_t n = from;
+	mk_str rest = str_sub(s, from, SIZE_MAX);
+	const char *at = rest.n > 0 ? memmem(rest.p, rest.n, end, strlen(end)) : NULL;
 
-	while (n < s.n && s.p[n] != ',' && s.p[n] != ':') {
-		n++;
-	}
-	return str_sub(s, from, n - from);
+	return at ? str_sub(rest, 0, (size_t)(at - rest.p)) : rest;
 }
 
 void facts_of_server(struct facts *f, const struct json *condition)
 {
-	mk_str text = json_str(json_get(condition, "message")), rest;
+	mk_str text = text_until(json_str(json_get(condition, "message")), 0, ": "), rest;
 
 	if (!str_starts(text, STR(SERVER_LEADS_TO))) {
 		return;
 	}
-	f->s[S_SERVER] = word_at(text, strlen(SERVER_LEADS_TO));
+	f->s[S_SERVER] = text_until(text, strlen(SERVER_LEADS_TO), SERVER_NEXT);
 	rest = str_sub(text, strlen(SERVER_LEADS_TO) + f->s[S_SERVER].n, SIZE_MAX);
 	if (str_starts(rest, STR(SERVER_BEFORE)) &&
 	    time_parse(json_str(json_get(condition, "lastTransitionTime")), &f->moved_ms)) {
 		f->flags |= F_MOVED;
-		f->s[S_SERVER_BEFORE] = word_at(rest, strlen(SERVER_BEFORE));
+		f->s[S_SERVERS_BEFORE] = str_sub(rest, strlen(SERVER_BEFORE), SIZE_MAX);
 	}
+}
+
+bool facts_next_server(mk_str *list, mk_str *ret_id, int64_t *ret_since_ms)
+{
+	mk_str one = text_until(*list, 0, SERVER_NEXT);
+
+	*list = str_sub(*list, one.n + strlen(SERVER_NEXT), SIZE_MAX);
+	*ret_id = text_until(one, 0, SERVER_SINCE);
+	if (!time_parse(str_sub(one, ret_id->n + strlen(SERVER_SINCE), SIZE_MAX), ret_since_ms)) {
+		*ret_since_ms = -1;
+	}
+	return ret_id->n > 0;
 }
 
 void facts_of_mk_config(struct facts *f, const struct json *spec, const struct json *annotations)

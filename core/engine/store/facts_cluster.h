@@ -13,14 +13,22 @@ void facts_of_mk_cluster(struct facts *f, const struct json *spec, const struct 
 			 struct arena *a);
 
 /*
- * Condition NAME_SERVER: its message, which is read again, begins with the identity, and has that
- * of the server before.
+ * Condition NAME_SERVER: its message, which is read again, begins with the identity. Those of the
+ * servers before follow, the last one first, each with the date since when the cluster led there:
+ * "kube-system C, before B since DATE, A since DATE: words".
  */
 #define SERVER_LEADS_TO "kube-system "
 #define SERVER_BEFORE ", before "
+#define SERVER_SINCE " since "
+#define SERVER_NEXT ", "
 #define SERVER_UNKNOWN "unknown"
 /* What is on record about its server; 'condition' may be NULL. */
 void facts_of_server(struct facts *f, const struct json *condition);
+/*
+ * Takes the first server off S_SERVERS_BEFORE, or what is left of it: its identity, which may be
+ * SERVER_UNKNOWN, and since when (wall ms, -1 unknown). False: there is none.
+ */
+bool facts_next_server(mk_str *list, mk_str *ret_id, int64_t *ret_since_ms);
 
 /* What a MultiKueueConfig says but for its clusters; as facts_of_mk_cluster. */
 void facts_of_mk_config(struct facts *f, const struct json *spec, const struct json *annotations);
