@@ -245,6 +245,24 @@ else
 	done
 fi
 
+# --- a port that is closed for long is not free ---------------------------------------------------
+refused() { # URL
+	curl -sk --max-time 20 -o /dev/null "$1/readyz"
+	[ $? = 7 ]
+}
+curl -sk -X POST -d '{"downMs":3600000}' --cert "$dir/mgr.crt" --key "$dir/mgr.key" "$mgr/kubesim/restart" >/dev/null
+wait_for 20 refused "$mgr"
+ok $? "a server that is down refuses connections"
+mkdir "$dir/other"
+"$kubesim" --dir "$dir/other" --clusters mgr --port "${mgr##*:}" --ready-file "$dir/other/ready" >"$dir/other/out" 2>&1 &
+other=$!
+wait_for 20 test -s "$dir/other/ready"
+ok $? "another process that wants its port begins"
+[ "$(field other/mgr.kubeconfig server)" != "$mgr" ] && refused "$mgr"
+ok $? "... on another one"
+kill "$other"
+wait "$other"
+
 # --- the end --------------------------------------------------------------------------------------
 kill -TERM "$pid"
 wait "$pid"
@@ -254,5 +272,4 @@ pid=
 ok $? "every request is in the log"
 grep -q 'ERROR: ' "$dir/out"
 is $? 1 "nothing to complain about"
-: "$mgr"
 done_testing

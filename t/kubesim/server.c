@@ -20,6 +20,7 @@ enum {
 	PORT_LAST = 32000,
 	SLOW_WATCH_MS = 30000,
 	MAX_SLEEP_MS = 60000,
+	BACKLOG = 256,
 };
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -189,22 +190,17 @@ static bool try_port(struct cluster *c, uint16_t port)
 	c->listener = evconnlistener_new_bind(c->server->base, on_accept, c,
 					      LEV_OPT_CLOSE_ON_FREE | LEV_OPT_REUSEABLE |
 						      LEV_OPT_CLOSE_ON_EXEC,
-					      256, &addr.any, sizeof(sin));
+					      BACKLOG, &addr.any, sizeof(sin));
 	return c->listener != NULL;
 }
 
-enum mk_code cluster_listen(struct cluster *c, struct mk_err *err)
+static enum mk_code cluster_listen(struct cluster *c, struct mk_err *err)
 {
 	/* Of many clusters, each begins its search where the last one found a port. */
 	unsigned first =
 		c->server->last_port != 0 ? c->server->last_port + 1U : c->server->o->first_port;
 	unsigned span = PORT_LAST - PORT_FIRST;
 
-	if (c->port != 0) {
-		return try_port(c, c->port)
-			       ? ERR_OK
-			       : err_set(err, ERR_UNAVAILABLE, "cannot listen on port %u", c->port);
-	}
 	if (first == 0) {
 		first = PORT_FIRST + (unsigned)getpid() * 37U % span;
 	}
@@ -230,6 +226,29 @@ void cluster_close_all(struct cluster *c)
 	}
 }
 
+/*
+ * Connections are refused, but the port stays ours: another kubesim that took it would answer in
+ * this one's place. A socket without SO_REUSEADDR is one that bars all others from listening.
+ */
+static void port_close(struct cluster *c)
+{
+	int fd = evconnlistener_get_fd(c->listener), no = 0;
+
+	evconnlistener_disable(c->listener);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &no, sizeof(no));
+	shutdown(fd, SHUT_RDWR); /* Linux ends listening with it, and keeps the address */
+	c->is_down = true;
+}
+
+static bool port_open(struct cluster *c)
+{
+	int fd = evconnlistener_get_fd(c->listener), yes = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	c->is_down = listen(fd, BACKLOG) != 0 || evconnlistener_enable(c->listener) != 0;
+	return !c->is_down;
+}
+
 static void on_reopen(evutil_socket_t fd, short what, void *ctx)
 {
 	struct cluster *c = ctx;
@@ -237,7 +256,7 @@ static void on_reopen(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (!c->listener && cluster_listen(c, NULL) != ERR_OK) {
+	if (c->is_down && !port_open(c)) {
 		event_add(c->reopen, &again);
 	}
 }
@@ -246,9 +265,8 @@ void cluster_restart(struct cluster *c, int64_t down_ms)
 {
 	struct timeval tv = {.tv_sec = down_ms / 1000, .tv_usec = down_ms % 1000 * 1000};
 
-	if (c->listener != NULL) {
-		evconnlistener_free(c->listener);
-		c->listener = NULL;
+	if (!c->is_down) {
+		port_close(c);
 	}
 	cluster_close_all(c);
 	event_add(c->reopen, &tv);

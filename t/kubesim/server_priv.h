@@ -58,6 +58,7 @@ struct cluster {
 	struct pki_pair ca, pair, admin;
 	SSL_CTX *tls;
 	struct evconnlistener *listener;
+	bool is_down;         /* it listens no more, for a while */
 	struct event *timer;  /* actors, bookmarks, ends of watches */
 	struct event *reopen; /* after a restart */
 	uint16_t port;
@@ -130,7 +131,6 @@ struct conn {
 /* --- server.c --------------------------------------------------------------------------------- */
 /* Runs what is due, wakes the watches and sets the timer again. */
 void cluster_kick(struct cluster *c);
-enum mk_code cluster_listen(struct cluster *c, struct mk_err *err);
 void cluster_close_all(struct cluster *c);
 /* Closes the port and all connections, and opens it again after a time. */
 void cluster_restart(struct cluster *c, int64_t down_ms);
