@@ -37,14 +37,12 @@ static void freeze_begin(struct sim *s, struct fault *f)
 {
 	struct proc *p = &s->proc[f->proc];
 
-	if (p->alive) {
-		/*
-		 * A second freeze never ends before the first: what waits for the end of
-		 * that must not be overtaken.
-		 */
-		int64_t until = s->now + rng_range(&s->rng, 2000, 40000);
-
-		p->frozen_until = until > p->frozen_until ? until : p->frozen_until;
+	/*
+	 * A second freeze does not prolong the first: what was put off to the end of that would be
+	 * put off again, behind what came later, and a stream keeps its order.
+	 */
+	if (p->alive && p->frozen_until <= s->now) {
+		p->frozen_until = s->now + rng_range(&s->rng, 2000, 40000);
 	}
 }
 
