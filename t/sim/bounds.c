@@ -310,9 +310,20 @@ static void check_retry(struct proc *p, const struct user *u)
 	}
 }
 
+/*
+ * Does the write give up the job? One of Finished brings the end home, and carries along the
+ * check's state that stands already.
+ */
+static bool is_giving_up(mk_str body)
+{
+	static const char retry[] = "\"state\":\"Retry\"", end[] = "\"type\":\"Finished\"";
+
+	return memmem(body.p, body.n, retry, sizeof(retry) - 1) != NULL &&
+	       !memmem(body.p, body.n, end, sizeof(end) - 1);
+}
+
 void bound_send(struct proc *p, const struct msg *m)
 {
-	static const char retry[] = "\"state\":\"Retry\"";
 	struct sim *s = p->sim;
 	mk_str job = name_in(s, m, "/jobs"), wl = name_in(s, m, "/workloads");
 
@@ -324,8 +335,7 @@ void bound_send(struct proc *p, const struct msg *m)
 		return;
 	}
 	count(s, u, m);
-	if (wl.n > 0 && m->plane->site != NULL &&
-	    memmem(m->req.body.p, m->req.body.n, retry, sizeof(retry) - 1) != NULL) {
+	if (wl.n > 0 && m->plane->site != NULL && is_giving_up(m->req.body)) {
 		check_retry(p, u);
 	}
 }
