@@ -102,6 +102,33 @@ static void cleared_beside_an_earlier_copy(void)
 	w_free(w);
 }
 
+/*
+ * ... with a clone that is Finished there, and goes with its copy. Before the name was cleared, the
+ * next place had won: that end is of a round before.
+ */
+static void cleared_beside_an_earlier_clone(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_settle(w);
+	w->hold = true;
+	w_put(w, 1, KIND_WORKLOAD, clone_of(w, 2, "wl-j")->text);
+	clone_condition(w, 1, "wl-j", "Finished", "Succeeded", true);
+	w_put(w, 1, JOB, w_find(w, 2, JOB, "ns", "j")->text);
+	w_settle(w);
+	ok(strstr(w_take(w), "delete 1 Job j"), "the name is cleared, an earlier copy goes");
+	w_del(w, w_find(w, 1, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 1, "wl-j"));
+	w->hold = false;
+	w_later(w, 5000);
+	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"),
+	   "... and its clone's end is not that of the job");
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j"), "... which runs on");
+	w_free(w);
+}
+
 /* The worker's Kueue evicts the clone, which is still Admitted until its pods have stopped. */
 static void cleared_and_evicted_there(void)
 {
@@ -468,6 +495,7 @@ int main(void)
 	what_befalls_the_winner();
 	cleared_before_the_job();
 	cleared_beside_an_earlier_copy();
+	cleared_beside_an_earlier_clone();
 	cleared_and_evicted_there();
 	cleared_and_unknown();
 	cleared_beside_an_earlier_job(true);

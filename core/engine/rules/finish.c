@@ -188,12 +188,24 @@ static const struct facts *words_of(const struct pass *p, const struct clone *k)
 }
 
 /*
+ * The winner's cluster: where another client has cleared its name, the check's message still has
+ * it. NULL: none has won, or it has no MultiKueueCluster.
+ */
+static const struct cluster *winner_of(struct pass *p)
+{
+	bool cleared =
+		p->f->s[S_CLUSTER].n == 0 && p->state == CHECK_READY && !facts_is(p->f, F_FINISHED);
+
+	return cluster_named(p->e, cleared ? verdict_told_winner(p) : p->f->s[S_CLUSTER]);
+}
+
+/*
  * May an end that was seen there be that of this round? Once a place has won, it is its alone,
  * under whichever name of its server. A winner without a MultiKueueCluster may have another name.
  */
-static bool counts(const struct pass *p, const struct clone *k)
+static bool counts(struct pass *p, const struct clone *k)
 {
-	const struct cluster *winner = cluster_named(p->e, p->f->s[S_CLUSTER]);
+	const struct cluster *winner = winner_of(p);
 
 	return !winner || k->c == winner || alias_same_server(k->c, winner);
 }
@@ -202,15 +214,15 @@ static bool counts(const struct pass *p, const struct clone *k)
  * A member of a group that has ended is not run again where the others win next: its end counts
  * until it has a copy there.
  */
-static bool is_kept_end(const struct pass *p, const struct record *local, mk_str name)
+static bool is_kept_end(struct pass *p, const struct record *local, mk_str name)
 {
-	const struct cluster *winner = cluster_named(p->e, p->f->s[S_CLUSTER]);
+	const struct cluster *winner = winner_of(p);
 
 	return p->grouped && local && local->member && local->member->ended && winner &&
 	       !store_get(winner->tables[p->kind], p->w->ns, name);
 }
 
-static bool object_counts(const struct pass *p, const struct clone *k)
+static bool object_counts(struct pass *p, const struct clone *k)
 {
 	return counts(p, k) || is_kept_end(p, p->job, p->object);
 }
@@ -289,7 +301,7 @@ bool finish_lets_go(struct pass *p, struct clone *k)
 	       copy_is_told(p, k);
 }
 
-bool finish_would_owe(const struct pass *p, const struct clone *k)
+bool finish_would_owe(struct pass *p, const struct clone *k)
 {
 	return p->local && !facts_is(p->f, F_TERMINATING) && counts(p, k) && p->job &&
 	       facts_is(p->job->facts, F_MANAGED) &&

@@ -38,7 +38,7 @@ bool finish_keeps(const struct pass *p, const struct clone *k);
  */
 bool finish_lets_go(struct pass *p, struct clone *k);
 /* Would the local job have to learn of it if its copy there, which runs, came to an end now? */
-bool finish_would_owe(const struct pass *p, const struct clone *k);
+bool finish_would_owe(struct pass *p, const struct clone *k);
 /*
  * Has the job ended there, in this round, as its copy says, or its clone? It is not run again: its
  * end comes home by finish_local.

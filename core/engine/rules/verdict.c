@@ -107,6 +107,16 @@ mk_str verdict_admitted_name(mk_str message, bool *ret_more)
 	return end ? str_sub(name, 0, (size_t)(end - name.p)) : STR("");
 }
 
+mk_str verdict_told_winner(struct pass *p)
+{
+	const struct json *checks =
+		p->checked ? json_at(pass_workload(p), "/status/admissionChecks") : NULL;
+	bool more;
+
+	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")),
+				     &more);
+}
+
 void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type)
 {
 	verdict_write(p, CHECK_REJECTED, rule, with_previous(p, text), note_type);

@@ -29,6 +29,11 @@ mk_str verdict_admitted_on(struct arena *a, const struct clone *k);
  */
 mk_str verdict_admitted_name(mk_str message, bool *ret_more);
 /*
+ * The winner's name in the check's message, which may still have it when status.clusterName is
+ * empty; "" = not there either.
+ */
+mk_str verdict_told_winner(struct pass *p);
+/*
  * Turns the check to Retry, because the worker's Kueue finished the clone: its job is another one,
  * or gone. A Warning says so.
  */

@@ -20,20 +20,6 @@
 #include "core/engine/rules/verdict.h"
 #include "core/engine/rules/won.h"
 
-/*
- * The winner's name in the check's message, which may still have it when status.clusterName is
- * empty; "" = not there either.
- */
-static mk_str told_winner(struct pass *p)
-{
-	const struct json *checks =
-		p->checked ? json_at(pass_workload(p), "/status/admissionChecks") : NULL;
-	bool more;
-
-	return verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")),
-				     &more);
-}
-
 /* Does the local job have the same start time as the copy? Most kinds have one. */
 static bool is_same_start(struct pass *p, const struct clone *k)
 {
@@ -51,7 +37,7 @@ static bool is_same_start(struct pass *p, const struct clone *k)
  */
 static int rank(struct pass *p, const struct clone *k)
 {
-	return 4 * str_is(told_winner(p), k->c->name) + 2 * is_same_start(p, k) +
+	return 4 * str_is(verdict_told_winner(p), k->c->name) + 2 * is_same_start(p, k) +
 	       !clone_is(k, F_FINISHED);
 }
 
@@ -298,7 +284,7 @@ static bool may_have_job(struct pass *p, struct clone *k)
  */
 static struct clone *ready_clone(struct pass *p)
 {
-	mk_str told = told_winner(p);
+	mk_str told = verdict_told_winner(p);
 	struct clone *k = pass_clone_on(p, cluster_named(p->e, told));
 
 	if (!k) {
@@ -330,8 +316,8 @@ void winding_without_cluster(struct pass *p)
 	if (!jobs_known(p)) {
 		return;
 	}
-	if (told_winner(p).n > 0 && !won_named(p, told_winner(p))) {
-		hidden_cluster(p, told_winner(p)); /* its job runs out of sight */
+	if (verdict_told_winner(p).n > 0 && !won_named(p, verdict_told_winner(p))) {
+		hidden_cluster(p, verdict_told_winner(p)); /* its job runs out of sight */
 		return;
 	}
 	p->w->round.lost_at = INT64_MAX;
