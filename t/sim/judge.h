@@ -41,6 +41,12 @@ struct led {
 	unsigned gen;
 };
 
+/* A win: the name on record and the date of Ready, hashed, and the server that it led to. */
+struct sent {
+	uint64_t key;
+	size_t name, plane;
+};
+
 /* What the judge remembers of a user's job, or of a member of a group. */
 struct judged {
 	bool is_doubled;            /* it runs twice, one copy out of sight */
@@ -58,7 +64,8 @@ struct judged {
 	int64_t waits_since;  /* 0: it does not wait */
 	uint64_t waits_round; /* of the Workload that waits, hashed; see round_of */
 	uint64_t said;        /* its check's message then, hashed */
-	uint8_t sent_to[MAX_PLANES]; /* by name: the server that it was when it won last; 0 never */
+	struct sent sent[8];  /* the last wins, see leads.c; */
+	unsigned n_sent;      /* ... of so many */
 };
 
 /* A remote object that nothing stands for. */

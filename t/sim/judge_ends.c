@@ -96,7 +96,7 @@ void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 	const struct user *u = user_by_uid(s, uid);
 
 	if (u != NULL && job_over(c->before) && local_of(s, by, c) && is_owed(s, u, uid, p) &&
-	    !leads_unclear(s, local_of(s, by, c)) && !excuse_outdated(s, by) && !u->meddled) {
+	    !excuse_outdated(s, by) && !u->meddled) {
 		fail(s, "I3 end",
 		     "%.*s ended on %s %lld ms ago and is deleted there, and its job at home says "
 		     "nothing",

@@ -101,7 +101,7 @@ static uint64_t round_of(const struct json *wl)
 static bool was_told(const struct sim *s, const struct user *u, const struct json *wl,
 		     const struct plane *w)
 {
-	return w && is_growing(wl) && excuse_late(s, w) &&
+	return w && ((is_growing(wl) && excuse_late(s, w)) || !leads_any(s, w)) &&
 	       judge_has_event(s, u, wl, w->bad_since, STR(""));
 }
 

@@ -91,40 +91,82 @@ static size_t name_of(const struct sim *s, mk_str cluster)
 		       : 0;
 }
 
+static struct sent_win *win_of(struct proc *p, mk_str workload)
+{
+	return &p->wins[hash64(workload) % (sizeof(p->wins) / sizeof(p->wins[0]))];
+}
+
+void leads_decided(struct proc *p, const struct op *op)
+{
+	mk_str cluster = json_str_at(op->body, "/status/clusterName");
+	size_t name = op->cluster == 0 ? name_of(p->sim, cluster) : 0;
+
+	for (size_t i = 0; name > 0 && i < MAX_PLANES * 4; i++) {
+		if (p->conn[i].open && p->conn[i].named == name) {
+			*win_of(p, op->name) =
+				(struct sent_win){hash64(op->name), p->conn[i].plane};
+		}
+	}
+}
+
 size_t leads_place(struct proc *p, const struct transport_request *r)
 {
 	static const char path[] = "/workloads/", member[] = "\"clusterName\":\"";
-	const char *at = memmem(r->body.p, r->body.n, member, sizeof(member) - 1);
-	mk_str rest, cluster;
-	struct sent_win *win = &p->wins[hash64(r->body) % 64];
-	size_t name;
+	const char *at = memmem(r->path.p, r->path.n, path, sizeof(path) - 1);
+	const struct sent_win *win;
+	mk_str rest, workload;
 
-	if (!at || !memmem(r->path.p, r->path.n, path, sizeof(path) - 1)) {
+	if (!at || !memmem(r->body.p, r->body.n, member, sizeof(member) - 1)) {
 		return 0;
 	}
-	if (win->hash == hash64(r->body)) {
-		return win->plane; /* decided before, and sent again */
-	}
-	rest = str_sub(r->body, (size_t)(at - r->body.p) + sizeof(member) - 1, r->body.n);
-	str_split(&rest, '"', &cluster);
-	name = name_of(p->sim, cluster);
-	for (size_t i = 0; name > 0 && i < MAX_PLANES * 4; i++) {
-		if (p->conn[i].open && p->conn[i].named == name) {
-			*win = (struct sent_win){hash64(r->body), p->conn[i].plane};
-			return win->plane;
-		}
-	}
-	return 0;
+	rest = str_sub(r->path, (size_t)(at - r->path.p) + sizeof(path) - 1, r->path.n);
+	str_split(&rest, '/', &workload);
+	win = win_of(p, workload);
+	return win->hash == hash64(workload) ? win->plane : 0;
+}
+
+static uint64_t key_of(const struct json *wl)
+{
+	const struct json *check = json_find(json_at(wl, "/status/admissionChecks"), "name", "mk");
+
+	return hash64(json_str_at(wl, "/status/clusterName")) ^
+	       hash64(json_str_at(check, "/lastTransitionTime"));
 }
 
 void leads_won(struct sim *s, const struct json *wl)
 {
 	struct user *u = user_by_workload(s, wl);
+	struct judged *j = u != NULL ? judged_of(s, u) : NULL;
 	size_t name = name_of(s, json_str_at(wl, "/status/clusterName"));
 
-	if (u != NULL && name > 0) {
-		judged_of(s, u)->sent_to[name] = (uint8_t)s->sent_place;
+	if (j != NULL && name > 0) {
+		j->sent[j->n_sent++ % 8] =
+			(struct sent){.key = key_of(wl), .name = name, .plane = s->sent_place};
 	}
+}
+
+void leads_keep(struct judged *to, const struct judged *from)
+{
+	memcpy(to->sent, from->sent, sizeof(to->sent));
+	to->n_sent = from->n_sent;
+}
+
+/* The one with this date, since a manager may be restored, else the last one of that name. */
+static size_t sent_to(struct sim *s, const struct json *wl)
+{
+	const struct user *u = user_by_workload(s, wl);
+	const struct judged *j = u != NULL ? judged_of(s, u) : NULL;
+	size_t name = name_of(s, json_str_at(wl, "/status/clusterName")), to = 0;
+
+	for (unsigned i = 0; j != NULL && i < j->n_sent && i < 8; i++) {
+		const struct sent *sent = &j->sent[(j->n_sent - 1 - i) % 8];
+
+		if (sent->key == key_of(wl)) {
+			return sent->plane;
+		}
+		to = to == 0 && sent->name == name ? sent->plane : to;
+	}
+	return name > 0 ? to : 0;
 }
 
 bool leads_renamed(struct sim *s, const struct json *wl)
@@ -134,23 +176,10 @@ bool leads_renamed(struct sim *s, const struct json *wl)
 	return name > 0 && leads_winner(s, wl) != &s->plane[leads_to(s, name)];
 }
 
-bool leads_unclear(struct sim *s, const struct json *wl)
-{
-	mk_str cluster = json_str_at(wl, "/status/clusterName");
-	const struct user *u = user_by_workload(s, wl);
-	size_t name = name_of(s, cluster);
-	size_t sent = u != NULL && name > 0 ? judged_of(s, u)->sent_to[name] : 0;
-
-	return sent > 0 && sent != leads_to(s, name) &&
-	       judge_is_marked(s, user_job(u, &s->plane[leads_to(s, name)]));
-}
-
 struct plane *leads_winner(struct sim *s, const struct json *wl)
 {
 	mk_str cluster = json_str_at(wl, "/status/clusterName");
-	const struct user *u = user_by_workload(s, wl);
-	size_t name = name_of(s, cluster);
-	size_t at = u != NULL && name > 0 ? judged_of(s, u)->sent_to[name] : 0;
+	size_t at = sent_to(s, wl);
 
-	return leads_unclear(s, wl) ? NULL : at > 0 ? &s->plane[at] : plane_of_cluster(s, cluster);
+	return at > 0 ? &s->plane[at] : plane_of_cluster(s, cluster);
 }

@@ -37,6 +37,7 @@ static void on_op(void *ctx, const struct op *op)
 	struct proc *p = ctx;
 	char who[16];
 
+	leads_decided(p, op);
 	if (!p->sim->story) {
 		return;
 	}

@@ -188,8 +188,7 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 			snprintf(why, n, "cluster %.*s is not Active", STR_ARG(name));
 			return false;
 		}
-		/* A name that leads elsewhere may show another manager's objects at any time. */
-		if (s->led_at == 0 && has_condition(o, "multikueued.io/OriginClash")) {
+		if (has_condition(o, "multikueued.io/OriginClash")) {
 			snprintf(why, n, "cluster %.*s has an origin clash", STR_ARG(name));
 			return false;
 		}
@@ -200,6 +199,11 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 
 bool rest_reached(struct sim *s, char *why, size_t n)
 {
+	if (s->led_at > 0 && s->now - s->led_at < 11 * MINUTE) {
+		snprintf(why, n,
+			 "a name leads elsewhere"); /* and shows another manager's objects */
+		return false;
+	}
 	if (s->places && !s->places->is_over) {
 		snprintf(why, n, "workers change");
 		return false;

@@ -156,7 +156,10 @@ struct conn {
 };
 
 /* A daemon process; 'gen' tells its incarnations apart. */
-/* A win that was sent: to which plane its cluster led then. It may be sent again later. */
+/*
+ * What a daemon decided last of a Workload: to which plane the cluster led that it names. The write
+ * may leave much later.
+ */
 struct sent_win {
 	uint64_t hash;
 	size_t plane;
@@ -173,7 +176,7 @@ struct proc {
 	struct transport transport;
 	struct map calls;
 	struct conn conn[MAX_PLANES * 4];
-	struct sent_win wins[64]; /* leads.c: the last ones, by hash */
+	struct sent_win wins[256]; /* leads.c: by the Workload's name, hashed */
 	struct lease lease;
 	int64_t fence_until, run_at, lease_at;
 	int64_t wall_step;
@@ -433,19 +436,20 @@ bool leads_forgotten(struct sim *s, const struct plane *p, const struct json *co
 void leads_move(struct sim *s, size_t name, size_t to);
 /* Operators declare a server lost to which no name leads, at each name that may have led there. */
 void leads_declare_lost(struct sim *s, struct plane *p);
+struct op;
+/* The daemon decides to write that: a win, perhaps. */
+void leads_decided(struct proc *p, const struct op *op);
 /* A daemon is to send a request on that connection: the plane that it takes for the winner's. */
 size_t leads_place(struct proc *p, const struct transport_request *r);
-/*
- * The winner's name leads to another server, on which a copy of a round before is: which of the two
- * has won nothing tells. The engine takes the one under the name.
- */
-bool leads_unclear(struct sim *s, const struct json *wl);
 /* Does the winner's name lead to another server than when it won? */
 bool leads_renamed(struct sim *s, const struct json *wl);
 /* The server that the Workload's winner was when it won; NULL: it names none, or see above. */
 struct plane *leads_winner(struct sim *s, const struct json *wl);
 /* A daemon's write made the cluster the winner. */
 void leads_won(struct sim *s, const struct json *wl);
+struct judged;
+/* Takes over what is known of wins. */
+void leads_keep(struct judged *to, const struct judged *from);
 
 /* --- proc.c ----------------------------------------------------------------------------------- */
 void proc_start(struct proc *p);

@@ -356,6 +356,7 @@ void user_restored(struct sim *s, struct user *u)
 {
 	const struct json *o =
 		u->kind == USER_NO_ADAPTER ? workload_of(s, u) : user_job(u, home_of(s, u));
+	const struct judged before = *judged_of(s, u);
 
 	u->deleted = !o || (!u->group && json_at(o, "/metadata/deletionTimestamp") != NULL);
 	if (!u->deleted && (u->of == USER_OF_STATEFULSETS || u->of == USER_OF_LEADERS)) {
@@ -365,6 +366,7 @@ void user_restored(struct sim *s, struct user *u)
 		groups_restored(u);
 	}
 	know_job(s, u);
+	leads_keep(judged_of(s, u), &before); /* its Workload names the same winner again */
 	judged_of(s, u)->taken |= !u->group && forgets_end(s, u);
 }
 

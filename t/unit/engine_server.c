@@ -311,6 +311,76 @@ static void evicted(void)
 	w_free(w);
 }
 
+/* The same, unseen; and the server to which the name leads now has a name of its own. */
+static void evicted_and_shared(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	evict(w, wl, "Preempted");
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	w->stay_down[2] = false;
+	lead_while_down(w, 2, 1);
+	w_later(w, TIMEOUT - 30 * SECOND);
+	is_str(w_str(w, job, "/status/active"), "2",
+	       "evicted, and led to the server of another name: its pods count as running");
+	w_later(w, 60 * SECOND);
+	ok(strcmp(w_str(w, job, "/status/active"), "2") != 0, "until the server counts as lost");
+	w_free(w);
+}
+
+/* The name leads to the server of a loser, whose clone is admitted late. */
+static void lost_beside_a_loser(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *clone = clone_of(w, 2, "wl-j");
+
+	w->stay_down[1] = true;
+	w_link(w, 1, LINK_DOWN);
+	lead(w, 2, OTHER);
+	w_later(w, TIMEOUT - 30 * SECOND);
+	lead(w, 2, 1);
+	w_put(w, 1, KIND_WORKLOAD, clone->text);
+	admit(w, 1, "wl-j");
+	w_later(w, 60 * SECOND);
+	is_str(check_state(w, wl), "Retry",
+	       "the server counts as lost: the job is queued again, whatever clone is seen");
+	ok(!w_find(w, 1, JOB, "ns", "j"), "... and is not made where it has not won");
+	w_free(w);
+}
+
+/* An operator declares a server lost, but not the one where the job runs. */
+static void another_declared_lost(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	wl = running_job(w);
+	w_later(w, 10 * SECOND);
+	lead(w, 2, OTHER);
+	w_later(w, 10 * SECOND);
+	lead(w, 2, THIRD);
+	restart(w);
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-7\"}}}");
+	w_later(w, 60 * SECOND);
+	is_str(check_state(w, wl), "Ready",
+	       "the server between is lost: a job that was sent before is waited for");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-2\"}}}");
+	w_later(w, 10 * SECOND);
+	is_str(check_state(w, wl), "Retry", "its own server is: the job is queued again");
+	w_free(w);
+}
+
 /* A MultiKueueCluster is made anew under its name, with another server behind it. */
 static void made_anew(bool hides)
 {
@@ -504,6 +574,9 @@ int main(void)
 	declared_lost();
 	declared_lost_while_down();
 	evicted();
+	evicted_and_shared();
+	lost_beside_a_loser();
+	another_declared_lost();
 	made_anew(false);
 	made_anew(true);
 	made_anew_and_copy_gone(false);

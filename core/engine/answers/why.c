@@ -249,7 +249,10 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 		w->words = STR("the clone was made from another spec");
 	} else if (facts_is(f, F_ADMITTED)) {
 		w->why = WHY_ADMITTED;
-		w->words = STR("is admitted there");
+		w->words = k->c->own.moved_now
+				   ? STR("is admitted there; the job is sent when the status of "
+					 "the MultiKueueCluster says which API server it leads to")
+				   : STR("is admitted there");
 	} else if (facts_is(f, F_QUOTA)) {
 		w->why = WHY_QUOTA;
 		w->words = STR("has quota there; admission checks of the worker are not Ready");

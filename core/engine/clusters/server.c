@@ -93,6 +93,9 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 		}
 		c->own.unclear = false;
 	}
+	if (c->own.moved_now && !another) {
+		touch_view(e, c); /* it is on record: jobs may win there */
+	}
 	c->own.moved_now = another;
 	before = another ? f->s[S_SERVER] : before.n > 0 ? before : STR(SERVER_UNKNOWN);
 	gone_before = lost.n > 0 && str_eq(lost, before);
@@ -194,6 +197,13 @@ int64_t server_left_ms(const struct engine *e, const struct cluster *c, uint64_t
 		}
 	}
 	return left != INT64_MIN ? left : c->own.moved_ms;
+}
+
+bool server_is_declared_lost(const struct engine *e, const struct cluster *c, uint64_t place)
+{
+	const struct record *r = cluster_record(e, c);
+
+	return r && server_place(r->facts->s[S_SERVER_LOST]) == place && place != 0;
 }
 
 void server_doubt(struct engine *e, struct cluster *c)

@@ -26,6 +26,8 @@ uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t
 			int64_t to_ms);
 /* Since when the cluster leads there, or did the last time (wall ms); 0: not known. */
 int64_t server_since_ms(const struct engine *e, const struct cluster *c, uint64_t place);
+/* Has an operator declared that server lost, at this cluster? */
+bool server_is_declared_lost(const struct engine *e, const struct cluster *c, uint64_t place);
 /* The server of that identity. */
 uint64_t server_place(mk_str identity);
 /*

@@ -29,11 +29,14 @@ static enum sight sight_of(struct pass *p, struct clone *k)
 {
 	bool gone;
 
-	if ((p->config && !k->in_config && !copied_on(p, k)) || k->twin == TWIN_ALIAS) {
+	if (p->config && !k->in_config && !copied_on(p, k)) {
 		return SIGHT_NONE;
 	}
 	if (lost_waits_elsewhere(p, k)) {
-		return SIGHT_WAITS;
+		return SIGHT_WAITS; /* at the server before, also where another name speaks now */
+	}
+	if (k->twin == TWIN_ALIAS) {
+		return SIGHT_NONE;
 	}
 	if (watches_ready(p->e, k->c, p->kind)) {
 		return SIGHT_CLEAR;

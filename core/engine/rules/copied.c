@@ -137,9 +137,15 @@ int copied_won_there(struct pass *p, const struct clone *k)
 	return won == 0 ? 0 : won == here ? 1 : -1;
 }
 
-static bool is_of_config(const struct pass *p, const struct clone *k)
+/*
+ * May the clone go on as the winner's? A server that only a name outside of the config leads to is
+ * waited for, as long as the config has the name that was recorded.
+ */
+static bool may_go_on(const struct pass *p, const struct clone *k)
 {
-	return k->in_config || !p->config;
+	const struct clone *recorded = pass_clone_on(p, won_named(p, p->f->s[S_CLUSTER]));
+
+	return k->in_config || !p->config || (recorded && !recorded->in_config);
 }
 
 /*
@@ -156,14 +162,14 @@ struct clone *copied_winner(struct pass *p)
 		int there = copied_won_there(p, k);
 
 		if (there > 0) {
-			return is_of_config(p, k) ? alias_speaker(k) : NULL;
+			return may_go_on(p, k) ? alias_speaker(k) : NULL;
 		}
 		if (twin_is_ours(k->twin) && twin_is_ours(twin_recorded(p, k)) && there == 0) {
 			found = k;
 			n++;
 		}
 	}
-	return n == 1 && is_of_config(p, found) ? found : NULL;
+	return n == 1 && may_go_on(p, found) ? found : NULL;
 }
 
 /* Is the recorded winner in sight, at the server that the job was sent to? */
@@ -291,15 +297,6 @@ static bool shows(const struct pass *p, const struct cluster *c)
 	       table_known(c, KIND_WORKLOAD) && (view == VIEW_KNOWN || view == VIEW_MISSING);
 }
 
-/* Has an operator declared it lost, at the cluster that led there before? */
-static bool is_declared_lost(const struct engine *e, const struct cluster *c, uint64_t place)
-{
-	const struct record *r = cluster_record(e, c);
-	mk_str lost = r ? r->facts->s[S_SERVER_LOST] : STR("");
-
-	return lost.n > 0 && server_place(lost) == place;
-}
-
 int64_t copied_unnamed_until(const struct pass *p)
 {
 	const struct wl *w = p->w;
@@ -310,7 +307,7 @@ int64_t copied_unnamed_until(const struct pass *p)
 		return INT64_MIN;
 	}
 	for (WORKERS_EACH(c, p->e)) {
-		if (shows(p, c) || is_declared_lost(p->e, c, w->unnamed.copy.on)) {
+		if (shows(p, c) || server_is_declared_lost(p->e, c, w->unnamed.copy.on)) {
 			return INT64_MIN;
 		}
 	}

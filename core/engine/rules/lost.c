@@ -155,18 +155,33 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	return e->now - (e->wall - server_left_ms(e, c, copied_won_place(p)));
 }
 
-int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since)
+int64_t lost_elsewhere_until(struct pass *p, const struct cluster *c, int64_t since)
 {
 	bool holds = p->e->o.worker_lost_keep && !facts_is(p->f, F_EVICTED);
+	uint64_t place = copied_won_place(p);
+	bool gone = place != 0 ? server_is_declared_lost(p->e, c, place) : c->own.gone_before;
 
-	return c->own.gone_before ? since
-	       : holds            ? INT64_MAX
-				  : lost_after(p->e, since, lost_patience(p->e));
+	return gone ? since : holds ? INT64_MAX : lost_after(p->e, since, lost_patience(p->e));
+}
+
+/* Is a cluster being connected for the first time? It may lead to any server. */
+static bool is_any_untried(const struct engine *e)
+{
+	for (WORKERS_EACH(c, e)) {
+		if (!cluster_up(c) && c->own.lost_at == INT64_MAX) {
+			return true;
+		}
+	}
+	return false;
 }
 
 bool lost_waits_elsewhere(struct pass *p, struct clone *k)
 {
 	int64_t since = lost_elsewhere(p, k);
 
-	return since != INT64_MAX && !pass_is_due(p, lost_elsewhere_until(p, k->c, since));
+	if (since == INT64_MAX) {
+		return false;
+	}
+	p->anywhere |= is_any_untried(p->e);
+	return !pass_is_due(p, lost_elsewhere_until(p, k->c, since)) || is_any_untried(p->e);
 }

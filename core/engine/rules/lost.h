@@ -33,7 +33,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k);
 /* When the job was sent to the recorded winner, at the latest, else when it got quota: wall ms. */
 int64_t lost_sent_at(struct pass *p);
 /* The end of the wait for that server, since 'since'; as lost_deadline. */
-int64_t lost_elsewhere_until(const struct pass *p, const struct cluster *c, int64_t since);
+int64_t lost_elsewhere_until(struct pass *p, const struct cluster *c, int64_t since);
 /* Is the job waited for at a former server? Then the pass comes again at the end. */
 bool lost_waits_elsewhere(struct pass *p, struct clone *k);
 

@@ -202,6 +202,15 @@ static bool is_better(const struct pass *p, const struct clone *k, const struct 
 	return !best || (mine != its ? mine : k->r->admitted_step < best->r->admitted_step);
 }
 
+/*
+ * Its credentials have changed since it was connected, or it leads to another server than the one
+ * on record, by which a win is dated.
+ */
+static bool leads_anew(const struct cluster *c)
+{
+	return c->own.moved || c->own.moved_now;
+}
+
 static struct clone *winner(struct pass *p)
 {
 	struct clone *best = NULL;
@@ -209,7 +218,8 @@ static struct clone *winner(struct pass *p)
 	for (CLONES_EACH(k, p)) {
 		if (disqualify(p, k) || !twin_is_ours(k->twin) || !clone_is(k, F_ADMITTED) ||
 		    clone_is(k, F_EVICTED) || !nominate_has(p, str_of(k->c->name)) ||
-		    is_going(p, k->r) || !watches_ready(p->e, k->c, p->kind) || loses_job(p, k)) {
+		    leads_anew(k->c) || is_going(p, k->r) || !watches_ready(p->e, k->c, p->kind) ||
+		    loses_job(p, k)) {
 			continue; /* it may be unknown whether its job or its kind exists */
 		}
 		if (is_better(p, k, best)) {

@@ -291,17 +291,23 @@ static bool has_none(struct pass *p, struct clone *k)
  * another server. A create whose answer is missing may have been sent to this one, under the name
  * that is gone.
  */
-static bool may_have_won(struct pass *p, const struct clone *k)
+static bool may_have_won(const struct pass *p, const struct clone *k)
 {
-	return clone_is(k, F_ADMITTED) && !copied_elsewhere(p, k) && copied_won_there(p, k) >= 0;
+	return clone_is(k, F_ADMITTED) && !copied_elsewhere(p, k);
+}
+
+/* Has surely no job, and is not the winner's as far as that can be told? */
+static bool is_jobless(struct pass *p, struct clone *k)
+{
+	return !may_have_won(p, k) && watches_ready(p->e, k->c, p->kind) &&
+	       twin_there(p, k) == TWIN_ABSENT && members_each(p, k, has_none);
 }
 
 void remove_jobless(struct pass *p, const struct clone *keep)
 {
 	for (CLONES_EACH(k, p)) {
-		if (k != keep && twin_is_ours(k->twin) && !may_have_won(p, k) &&
-		    watches_ready(p->e, k->c, p->kind) && twin_there(p, k) == TWIN_ABSENT &&
-		    members_each(p, k, has_none)) {
+		if (k != keep && twin_is_ours(k->twin) &&
+		    (copied_won_there(p, k) < 0 || is_jobless(p, k))) {
 			(void)remove_remote(p, k, R_LOSER);
 		}
 	}
