@@ -141,6 +141,62 @@ static void job_is_created_late(bool restart)
 	w_free(w);
 }
 
+/* w1 is too busy to take the clone, for minutes. */
+static void clone_is_delayed(const struct answer *a)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	const char *log;
+
+	printf("# %d %s\n", a->http, a->words);
+	rig(w, 1, OP_CREATE, KIND_WORKLOAD, a);
+	wl = a_job(w, "j");
+	w->full = true;
+	w_later(w, 9 * SECOND);
+	ok(!strstr(w_take(w), "WriteRefused"), "a server that is busy for a moment is no news");
+	w_later(w, 6 * MINUTE);
+	log = w_take(w);
+	is_int((int)w_times(log, "\"reason\":\"WriteRefused\""), 1, "then an Event reports it");
+	ok(strstr(log, "worker cluster \\\"w1\\\" has refused the Workload since "),
+	   "... and names the worker");
+	ok(strstr(check_message(w, wl), "w1: has no clone yet; worker cluster \"w1\" has refused"),
+	   "... and so does the check's message");
+	ok(strstr(check_message(w, wl), a->words), "... in the server's words");
+	w->rig.times = 0;
+	w_later(w, 6 * MINUTE);
+	ok(clone_of(w, 1, "wl-j") != NULL, "it takes the clone");
+	w_later(w, 8 * MINUTE);
+	ok(!strstr(check_message(w, wl), a->words), "... and nothing is said of it any more");
+	w_free(w);
+}
+
+/* A clone is refused for a moment, w2 wins, and minutes later w1 is asked again. */
+static void delay_is_of_its_round(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	const char *log;
+
+	rig(w, 1, OP_CREATE, KIND_WORKLOAD, &busy);
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_later(w, 3 * MINUTE);
+	w->full = true;
+	w_take(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, SECOND);
+	next_round(w, wl);
+	w_later(w, 9 * SECOND);
+	log = w_take(w);
+	ok(strstr(log, "cause=clone_create"), "w1 is asked again, and busy again");
+	ok(!strstr(log, "WriteRefused"), "... for a moment, as before");
+	w_later(w, MINUTE);
+	ok(strstr(w_take(w), "WriteRefused"), "... for longer");
+	ok(!strstr(check_message(w, wl), "T08:00:"), "... since this round began");
+	w_free(w);
+}
+
 /* While the link is down nothing is tried, and its time does not count against the job. */
 static void outage_does_not_count(void)
 {
@@ -309,6 +365,9 @@ int main(void)
 	job_is_not_created(&unavailable);
 	job_is_created_late(false);
 	job_is_created_late(true);
+	clone_is_delayed(&busy);
+	clone_is_delayed(&unavailable);
+	delay_is_of_its_round();
 	outage_does_not_count();
 	change_is_refused();
 	a_stopped_copy_is_passed_over();

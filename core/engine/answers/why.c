@@ -388,6 +388,14 @@ static mk_str winner_lacks(struct pass *p, const struct clone *k)
 	return unfit.n > 0 ? unfit : topology_words(p, k);
 }
 
+/* Is a clone to be made there, and does the server refuse it for now? */
+static bool is_delayed(const struct pass *p, const struct clone *k, const struct why_cluster *w)
+{
+	return (w->why == WHY_NO_CLONE || w->why == WHY_RESTS) && p->local &&
+	       facts_is(p->f, F_QUOTA) && !facts_is(p->f, F_EVICTED) &&
+	       refusal_delays_clone(p->e, k->r);
+}
+
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 {
 	bool won = is_winner(p, k);
@@ -436,8 +444,9 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (won && ret->why == WHY_ADMITTED) {
 		winner_job(p, k, ret);
 	}
-	late = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) ? refusal_on(p, k, won)
-								     : STR("");
+	late = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) || is_delayed(p, k, ret)
+		       ? refusal_on(p, k, won)
+		       : STR("");
 	late = late.n == 0 && won ? winner_lacks(p, k) : late;
 	if (late.n > 0) {
 		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(late));

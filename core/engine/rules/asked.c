@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/engine/rules/group.h"
 #include "core/engine/rules/nominate.h"
+#include "core/engine/rules/refusal.h"
 
 /* Objects of one Workload: they change the answer for that Workload, and not for others. */
 static bool is_of_one(const struct event *ev)
@@ -66,7 +67,7 @@ static bool mix_objects(const struct pass *p, uint64_t *h)
 	struct record *jobs = store_peers(s, p->kind, p->w->ns, p->object);
 
 	for (PEERS_EACH(struct record, r, clones)) {
-		if (has_turns(r)) {
+		if (has_turns(r) || refusal_delays_clone(p->e, r)) {
 			return false;
 		}
 		mix_record(h, r);

@@ -75,6 +75,14 @@ static bool is_about_us(const struct event *ev)
 				   (is_of_authorizer(ev->text) || str_is(ev->text, "forbidden")));
 }
 
+/* A row of refusals begins now. */
+static void begin(const struct engine *e, struct refusal *f)
+{
+	f->since = e->now;
+	f->since_ms = e->wall;
+	f->tell_at = e->now + REFUSAL_SAY_MS;
+}
+
 void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struct event *ev,
 		 bool of_object)
 {
@@ -85,14 +93,13 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 		if (!f) {
 			return; /* the next refusal is the first, then */
 		}
-		f->since = e->now;
-		f->since_ms = e->wall;
-		f->tell_at = e->now + REFUSAL_SAY_MS;
+		begin(e, f);
 		f->object_since = INT64_MAX;
 		f->stale_since = INT64_MAX;
 		r->refusal = f;
 	}
 	f->rule = rule;
+	f->rested = false;
 	f->last_at = e->now;
 	f->n++;
 	if (!of_object || is_about_us(ev)) {
@@ -134,6 +141,22 @@ void refusal_seen(struct record *r)
 	}
 }
 
+/*
+ * Was a clone that is refused not wanted for a while? A create that is sent again follows when its
+ * time has come.
+ */
+static bool is_past(const struct engine *e, const struct record *r)
+{
+	return r->refusal->rule == R_CREATE && !r->inflight &&
+	       e->now - r->retry_at > REFUSAL_SAY_MS;
+}
+
+bool refusal_delays_clone(const struct engine *e, const struct record *r)
+{
+	return r && r->refusal && r->refusal->rule == R_CREATE && !r->refusal->rested &&
+	       !is_past(e, r);
+}
+
 unsigned refusal_before(const struct record *r)
 {
 	return r->refusal ? r->refusal->n - 1 : 0;
@@ -163,6 +186,7 @@ static const struct {
 	{R_LAST_STATUS, "the job's status"},
 	{R_WINDING_STATUS, "the job's status"},
 	{R_ABANDONED, "the job's status"},
+	{R_CREATE, "the Workload"},
 	{R_JOB_CREATE, "the job"},
 	{R_JOB_FORWARD, "the change of the job"},
 	{R_JOB_SIZES, "the sizes of the job"},
@@ -249,9 +273,11 @@ void refusal_tell(struct pass *p, struct record *r)
 	struct cluster *c = cluster_get(e, r->table->cluster);
 	struct note note;
 
-	if (f->rule == R_CREATE || !p->local || !c || !e->may_write ||
-	    !pass_is_due(p, f->tell_at)) {
-		return; /* rules/rest.c tells of clones that are refused */
+	if (is_past(e, r)) {
+		begin(e, f); /* of this round nothing is refused yet */
+	}
+	if (f->rested || !p->local || !c || !e->may_write || !pass_is_due(p, f->tell_at)) {
+		return; /* rules/rest.c tells of clones that are refused for good */
 	}
 	f->tell_at = e->now + TELL_AGAIN_MS;
 	note = (struct note){.type = "Warning",

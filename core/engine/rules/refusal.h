@@ -25,6 +25,7 @@ struct refusal {
 	unsigned n;           /* those in a row: the length of the rest */
 	int64_t tell_at;      /* an Event tells of it then */
 	bool said;            /* ... and one did before */
+	bool rested;          /* rules/rest.c rests for it, and tells of it */
 	bool smallest;        /* rules/finish.c: the last status sent was the smallest */
 	char *words;          /* of the server; NULL: none, or out of memory */
 };
@@ -56,6 +57,11 @@ int64_t refusal_as_stale(const struct record *r);
  * cluster, and of the local job when that cluster has won. "": nothing for REFUSAL_SAY_MS.
  */
 mk_str refusal_on(struct pass *p, const struct clone *k, bool won);
+/*
+ * Is the clone's create refused, or unanswered, for now, as by a server's limits? It is sent again
+ * soon: no rest of the cluster tells of it.
+ */
+bool refusal_delays_clone(const struct engine *e, const struct record *r);
 /* What 'rule' would write is there without a write: its refusal has ended. */
 void refusal_moot(struct record *r, enum rule rule);
 /* The object is present, and need not be created; or it is gone, and need not be written. */

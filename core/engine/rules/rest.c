@@ -9,6 +9,7 @@
 #include "core/engine/act/note.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/verdict.h"
 
 enum {
@@ -67,6 +68,9 @@ void rest_refused(struct engine *e, const struct record *r, mk_str words)
 	     arena_printf(&e->scratch, "worker cluster \"%s\" refused the Workload: %.*s", c->name,
 			  STR_ARG(str_cut(words, WORDS_MAX))));
 	wc->turned_down++;
+	if (r->refusal) {
+		r->refusal->rested = true;
+	}
 }
 
 void rest_saw(struct pass *p, const struct clone *k, struct wl_cluster *wc)
