@@ -233,7 +233,9 @@ struct wl_cluster {
 	/* rules/workload.c */
 	bool uses; /* counted in the users of the cluster's job table, see watches_use */
 
-	struct copied copy; /* rules/copied.c: it outlives the round */
+	/* rules/copied.c */
+	bool nameless;      /* 'copy' was noted before the link said which server that is */
+	struct copied copy; /* it outlives the round */
 
 	/* rules/race.c: a Workload of this name that is not ours */
 	bool reported; /* an Event has told of it */

@@ -398,6 +398,30 @@ static void process_is_new(const char *name, const char *won)
 	w_free(w);
 }
 
+/* A new process is shown the jobs of w2 before its link says which server that is. */
+static void listed_before_the_link(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	evicted(w, wl);
+	w->stay_down[2] = true;
+	w_restart(w);
+	w_settle(w);
+	w->up[2] = true;
+	w_list(w, 2, JOB);
+	w_settle(w);
+	w->stay_down[2] = false;
+	w_link(w, w->links[2], LINK_UP);
+	w_later(w, 5 * SECOND);
+	ok(holds_quota(w), "a new process finds the copy, which is still running");
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 30 * SECOND);
+	ok(!holds_quota(w), "... and is gone: no other server is waited for");
+	w_free(w);
+}
+
 /* The texts of what is Finished are not kept: nothing may be asked of them again and again. */
 static void finished(void)
 {
@@ -440,6 +464,7 @@ int main(void)
 	another_job();
 	winner_is_cleared();
 	others_are_made_anew();
+	listed_before_the_link();
 	process_is_new("w1", "02");
 	process_is_new("w2", "20");
 	finished();

@@ -68,6 +68,15 @@ static bool is_there(const struct pass *p, const struct clone *k, const struct r
 	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
 }
 
+/*
+ * Does nothing say yet which server that is? Lists of a first link may come before it is up, and
+ * then it turns out to be one that says who it is. That is no move.
+ */
+static bool is_nameless(const struct cluster *c)
+{
+	return !c->was_up && str_of(c->own.server).n == 0;
+}
+
 static void note_copy(struct pass *p, const struct clone *k, const struct record *r)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
@@ -77,10 +86,11 @@ static void note_copy(struct pass *p, const struct clone *k, const struct record
 	if (!wc) {
 		return;
 	}
-	if (wc->copy.on != place_of(k->c) && alias_is_known(k->c)) {
+	if (wc->copy.on != place_of(k->c) && alias_is_known(k->c) && !wc->nameless) {
 		copied_lose(p->e, p->w, wc);
 	}
 	wc->copy.on = there ? place_of(k->c) : 0;
+	wc->nameless = there && is_nameless(k->c);
 	if (there && r && r->present) {
 		wc->copy.of = hash64(r->facts->s[S_ORIGIN_UID]);
 	}
