@@ -101,6 +101,33 @@ static void is_reported(void)
 	w_free(w);
 }
 
+#define SAYS                                                                                   \
+	"The workload was admitted on \"w2\"; the manager's API server has refused the job's " \
+	"status since 2027-01-15T08:00:03Z, and is asked again: "
+
+/* ... and in the check's message, which another client empties, and where no copy is left. */
+static void is_said(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = ends_while_refused(w, ERR_DENIED, 403, OF_RIGHTS);
+
+	w_later(w, 9000);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"",
+	       "9 s of refusals: the check says no more than the winner");
+	w_later(w, 3000);
+	is_str(check_message(w, wl), SAYS OF_RIGHTS, "after 10 s it says what is refused, and why");
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:20Z\"}]}}");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_later(w, 60 * 1000);
+	is_str(check_message(w, wl), SAYS OF_RIGHTS, "another client empties it: it says so again");
+	w->rig.times = 0;
+	w_later(w, 120 * 1000);
+	ok(is_complete(w) && is_finished(w, wl), "the end comes when the manager takes it");
+	w_free(w);
+}
+
 /* A status that a policy refuses for good does not keep the quota. */
 static void refused_for_good(void)
 {
@@ -406,6 +433,7 @@ int main(void)
 	refused_for_a_while(ERR_INVALID, 422, "status: Invalid value", 4000);
 	refused_for_a_while(ERR_TOO_BIG, 413, "too large", 4000);
 	is_reported();
+	is_said();
 	refused_for_good();
 	smallest_is_taken();
 	owed_to_no_job();

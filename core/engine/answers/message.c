@@ -32,6 +32,7 @@ enum waits { WAITS_NOTHING, WAITS_HELD, WAITS_RACE, WAITS_END };
 #define NOWHERE "Fits on no worker"
 #define LEFT_OUT "Left out for now: "
 #define ENDING "Not queued again yet: "
+#define ENDED "The job has ended"
 
 /* What is said of one or more clusters. */
 struct part {
@@ -238,7 +239,16 @@ static bool is_long(struct pass *p, enum waits what)
 static bool is_ours(mk_str message)
 {
 	return str_starts(message, STR(PREFIX)) || str_starts(message, STR(NOWHERE)) ||
-	       str_starts(message, STR(LEFT_OUT)) || str_starts(message, STR(ENDING));
+	       str_starts(message, STR(LEFT_OUT)) || str_starts(message, STR(ENDING)) ||
+	       str_starts(message, STR(ENDED));
+}
+
+/* What the check says now. */
+static mk_str said(struct pass *p)
+{
+	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
+
+	return json_str(json_get(json_elem(checks, p->check), "message"));
 }
 
 /* May it be written again? If not, the pass comes when it may. */
@@ -256,16 +266,16 @@ static bool write(struct pass *p, mk_str sum, enum rule rule)
 {
 	bool news = rule == R_UNPLACEABLE; /* until it is told: at once, and with an Event */
 	struct engine *e = p->e;
-	const struct json *checks = json_at(pass_workload(p), "/status/admissionChecks");
-	mk_str said = json_str(json_get(json_elem(checks, p->check), "message"));
-	bool same = checks && str_eq(said, sum);
+	bool checks = json_at(pass_workload(p), "/status/admissionChecks") != NULL;
+	mk_str was = said(p);
+	bool same = checks && str_eq(was, sum);
 	struct json *body;
 
 	if (!checks || e->no_memory || arena_failed(e->out->arena) || same ||
-	    (sum.n == 0 && !is_ours(said))) {
+	    (sum.n == 0 && !is_ours(was))) {
 		return same;
 	}
-	news = news && !str_starts(said, STR(NOWHERE));
+	news = news && !str_starts(was, STR(NOWHERE));
 	if (!news && !is_time(p)) {
 		return false;
 	}
@@ -317,6 +327,26 @@ void message_explain(struct pass *p)
 	} /* else the text is not parsed yet, and need not be for this */
 }
 
+void message_owed(struct pass *p)
+{
+	struct arena *a = p->e->out->arena;
+	mk_str late, name, head;
+	bool more;
+
+	if (!p->owed || !p->checked || p->over || (p->f->flags & (F_FINISHED | F_TERMINATING)) ||
+	    (p->state != CHECK_READY && p->state != CHECK_PENDING)) {
+		return;
+	}
+	late = refusal_words(p->e, p->owed);
+	if (late.n > 0) {
+		name = p->f->s[S_CLUSTER];
+		name = name.n > 0 ? name : verdict_admitted_name(said(p), &more);
+		head = name.n > 0 ? verdict_admitted_by(a, name) : STR(ENDED);
+		(void)write(p, arena_printf(a, "%.*s; %.*s", STR_ARG(head), STR_ARG(late)),
+			    R_WAITING);
+	}
+}
+
 /* What the winner waits for, if there is anything. */
 static mk_str late_words(struct pass *p, struct clone *k)
 {
@@ -336,18 +366,18 @@ static mk_str late_words(struct pass *p, struct clone *k)
 void message_won(struct pass *p, struct clone *k)
 {
 	struct arena *a = p->e->out->arena;
-	mk_str late, sum;
+	mk_str late, sum, on;
 
 	if (p->state != CHECK_READY || p->over) {
 		return;
 	}
+	on = verdict_admitted_on(a, k);
 	late = late_words(p, k);
 	if (late.n > 0) {
-		sum = arena_printf(a, "%.*s; %.*s", STR_ARG(verdict_admitted_on(a, k)),
-				   STR_ARG(late));
+		sum = arena_printf(a, "%.*s; %.*s", STR_ARG(on), STR_ARG(late));
 		(void)write(p, sum, R_WAITING);
 	} else if (facts_is(p->f, F_LATE)) {
-		(void)write(p, verdict_admitted_on(a, k), R_WAITING);
+		(void)write(p, on, R_WAITING);
 	}
 }
 
@@ -380,18 +410,14 @@ void message_held(struct pass *p)
 
 void message_ending(struct pass *p)
 {
-	const struct json *checks;
 	mk_str sum;
 	bool more;
 
-	if (p->state != CHECK_PENDING || p->over || !is_long(p, WAITS_END)) {
+	if (p->state != CHECK_PENDING || p->over || p->owed || !is_long(p, WAITS_END)) {
 		return;
 	}
-	checks = json_at(pass_workload(p), "/status/admissionChecks");
 	sum = ending(p);
-	if (sum.n > 0 &&
-	    verdict_admitted_name(json_str(json_get(json_elem(checks, p->check), "message")), &more)
-			    .n == 0) {
+	if (sum.n > 0 && verdict_admitted_name(said(p), &more).n == 0) {
 		(void)write(p, sum, R_WAITING);
 	}
 }

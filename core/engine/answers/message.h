@@ -33,6 +33,11 @@ void message_unwritten(struct wl *w, enum rule rule);
 mk_str message_reasons(struct pass *p);
 /* That the Workload fits on no worker, and why; in the out arena. See rules/unplaceable.h. */
 mk_str message_unplaceable(struct pass *p);
+/*
+ * The job has ended, and the manager refuses that: for as long as it does, the message says so, in
+ * its words. It names the winner that is on record, or that it named before.
+ */
+void message_owed(struct pass *p);
 
 /*
  * The check is Ready: its message adds to the winner what keeps the job, or a change of it, away

@@ -112,13 +112,21 @@ static bool is_refused_for_long(struct pass *p)
 	return since != INT64_MAX && pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
 }
 
+/* Is what was to be written there? Else it is owed. */
+static bool is_home(struct pass *p, enum sync done)
+{
+	if (done != SYNC_SAME) {
+		refusal_owed(p);
+	}
+	return done == SYNC_SAME;
+}
+
 /*
  * The job cannot be seen: the clone's Finished is the last word, and is written to the local job.
  */
 static bool end_is_told(struct pass *p, const struct clone *k)
 {
-	return p->grouped || job_ended_status(p, k->r->facts) == SYNC_SAME ||
-	       is_refused_for_long(p);
+	return p->grouped || is_home(p, job_ended_status(p, k->r->facts)) || is_refused_for_long(p);
 }
 
 /*
@@ -129,12 +137,13 @@ static bool end_is_told(struct pass *p, const struct clone *k)
 static bool end_is_home(struct pass *p, struct record *remote, const struct facts *words)
 {
 	struct refusal *f = refusal_of_object(p->job) == INT64_MAX ? NULL : p->job->refusal;
-	bool smallest, was, done;
+	enum sync done = SYNC_WAIT;
+	bool smallest, was;
 
 	ending_owe(store_find(remote->table, remote->ns, remote->name)); /* not of a view's copy */
 	if (!f) {
-		done = job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
-		return p->status_unfit && words ? job_ended_status(p, words) == SYNC_SAME : done;
+		done = job_status(p, remote, R_LAST_STATUS, true);
+		return is_home(p, p->status_unfit && words ? job_ended_status(p, words) : done);
 	}
 	if (facts_is(p->job->facts, F_ENDED)) {
 		return true; /* the end was taken, the rest of the status is not */
@@ -142,11 +151,11 @@ static bool end_is_home(struct pass *p, struct record *remote, const struct fact
 	was = p->job->inflight;
 	smallest = words && !f->smallest && f->last_at - f->object_since >= SMALLEST_AFTER_MS &&
 		   job_ended_status(p, words) == SYNC_WAIT;
-	done = !smallest && job_status(p, remote, R_LAST_STATUS, true) == SYNC_SAME;
+	done = smallest ? SYNC_WAIT : job_status(p, remote, R_LAST_STATUS, true);
 	if (!was && p->job->inflight) {
 		f->smallest = smallest;
 	}
-	return done;
+	return is_home(p, done);
 }
 
 /*
@@ -275,7 +284,7 @@ static bool copy_is_told(struct pass *p, struct clone *k)
 		return true;
 	}
 	if (!seen.kept) {
-		return !words_of(p, k) || job_ended_status(p, words_of(p, k)) == SYNC_SAME;
+		return !words_of(p, k) || is_home(p, job_ended_status(p, words_of(p, k)));
 	}
 	if (!is_outrun(p, k, &seen)) {
 		told = end_is_home(p, &seen, words_of(p, k));
@@ -374,7 +383,7 @@ bool finish_seen(struct pass *p)
 		words = last ? last : words;
 	}
 	if (words && told && !p->grouped) {
-		told = job_ended_status(p, words) == SYNC_SAME; /* no copy is left to say it */
+		told = is_home(p, job_ended_status(p, words)); /* no copy is left to say it */
 	}
 	if (words && (told || is_refused_for_long(p))) {
 		if (core_had_its_turn(p)) {

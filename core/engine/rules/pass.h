@@ -57,6 +57,7 @@ struct pass {
 	enum check_state state; /* ... CHECK_OTHER without one */
 	enum authority authority;
 	bool status_unfit;           /* what the last job_status() would have written: unfit.h */
+	const struct record *owed;   /* local: the manager refuses the end of its copy; NULL none */
 	const struct record *config; /* NULL: none */
 	struct roster roster;        /* its clusters */
 	uint16_t kind;               /* of the job; 0: no adapter */

@@ -215,7 +215,7 @@ static const char *what_of(const struct record *r)
 }
 
 /* What is refused, where, since when and why; "": nothing for REFUSAL_SAY_MS. */
-static mk_str words_of(struct engine *e, const struct record *r)
+mk_str refusal_words(struct engine *e, const struct record *r)
 {
 	const struct refusal *f = r ? r->refusal : NULL;
 	const struct cluster *c = f ? cluster_get(e, r->table->cluster) : NULL;
@@ -237,13 +237,20 @@ mk_str refusal_on(struct pass *p, const struct clone *k, bool won)
 	const struct record *of[] = {won ? p->job : NULL, k->r, twin_record(p, k)};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		mk_str words = words_of(p->e, of[i]);
+		mk_str words = refusal_words(p->e, of[i]);
 
 		if (words.n > 0) {
 			return words;
 		}
 	}
 	return STR("");
+}
+
+void refusal_owed(struct pass *p)
+{
+	if (!p->owed && refusal_since(p->job) != INT64_MAX) {
+		p->owed = p->job;
+	}
 }
 
 /* The object that stands for a server: the manager's is that of the check. */
@@ -282,7 +289,7 @@ void refusal_tell(struct pass *p, struct record *r)
 	f->tell_at = e->now + TELL_AGAIN_MS;
 	note = (struct note){.type = "Warning",
 			     .reason = STR("WriteRefused"),
-			     .text = words_of(e, r),
+			     .text = refusal_words(e, r),
 			     .since_wall_ms = f->since_ms};
 	waiters_tell(e, c, about_of(p, c), p->local, &note, same_words(e, r), f->said);
 	f->said = true;

@@ -57,6 +57,13 @@ int64_t refusal_as_stale(const struct record *r);
  * cluster, and of the local job when that cluster has won. "": nothing for REFUSAL_SAY_MS.
  */
 mk_str refusal_on(struct pass *p, const struct clone *k, bool won);
+/* The same of one object. */
+mk_str refusal_words(struct engine *e, const struct record *r);
+/*
+ * The picked job has not the end of its copy yet. If the manager refuses it, the pass tells in the
+ * check's message (message_owed), of several members of the first.
+ */
+void refusal_owed(struct pass *p);
 /*
  * Is the clone's create refused, or unanswered, for now, as by a server's limits? It is sent again
  * soon: no rest of the cluster tells of it.

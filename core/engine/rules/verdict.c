@@ -91,9 +91,14 @@ void verdict_evicted(struct pass *p, const struct clone *k)
 	      "Normal");
 }
 
+mk_str verdict_admitted_by(struct arena *a, mk_str cluster)
+{
+	return arena_printf(a, ADMITTED_ON "%.*s\"", STR_ARG(cluster));
+}
+
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k)
 {
-	return arena_printf(a, ADMITTED_ON "%s\"", k->c->name);
+	return verdict_admitted_by(a, str_of(k->c->name));
 }
 
 mk_str verdict_admitted_name(mk_str message, bool *ret_more)

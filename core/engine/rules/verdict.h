@@ -23,6 +23,8 @@ void verdict_evicted(struct pass *p, const struct clone *k);
 void verdict_reject(struct pass *p, enum rule rule, mk_str text, const char *note_type);
 /* The check's message for a winner; in 'a'. */
 mk_str verdict_admitted_on(struct arena *a, const struct clone *k);
+/* The same for one whose name is known. */
+mk_str verdict_admitted_by(struct arena *a, mk_str cluster);
 /*
  * The cluster in such a message; "" when it is another message. 'ret_more': words follow it, of
  * what keeps the job away.

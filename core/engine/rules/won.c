@@ -306,6 +306,7 @@ static bool object_told(struct pass *p, struct clone *k)
 {
 	struct record *r = twin_record(p, k);
 	enum twin t = twin_of_job(p, r);
+	bool told;
 
 	if (t == TWIN_UNKNOWN) {
 		pass_ask(p, r);
@@ -318,7 +319,11 @@ static bool object_told(struct pass *p, struct clone *k)
 		return true;
 	}
 	if (facts_is(r->facts, F_ENDED)) {
-		return job_status(p, r, R_LAST_STATUS, true) == SYNC_SAME;
+		told = job_status(p, r, R_LAST_STATUS, true) == SYNC_SAME;
+		if (!told) {
+			refusal_owed(p);
+		}
+		return told;
 	}
 	if (k->r && !k->r->present && r->asked_at < k->r->gone_at) {
 		if (pass_ready(p, r)) {

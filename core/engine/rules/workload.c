@@ -3,6 +3,7 @@
 #include "core/engine/rules/workload.h"
 
 #include "core/base/alloc.h"
+#include "core/engine/answers/message.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/authority.h"
@@ -371,6 +372,7 @@ static void with_local(struct pass *p)
 	} else if (authority_is_here(p)) {
 		runs_here(p);
 	} else if (finish_seen(p)) {
+		message_owed(p);
 		return;
 	} else if (p->authority == AUTHORITY_FINISH) {
 		finish_begun(p);
@@ -378,6 +380,7 @@ static void with_local(struct pass *p)
 		p->w->authority_said = 0;
 		checked(p);
 	}
+	message_owed(p);
 }
 
 /* The local Workload is gone: removes its clones and jobs. */
