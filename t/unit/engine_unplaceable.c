@@ -369,6 +369,29 @@ static void dispatcher_knows(void)
 	w_free(w);
 }
 
+/* Something else was waited for meanwhile, and what is waited for now is new. */
+static void words_out_of_date(void)
+{
+	struct world *w = knowing_world(false);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	is_str(check_message(w, wl), SAID, "it fits nowhere");
+	w_del(w, w_find(w, 0, KIND_CONFIG, "", "cfg"));
+	does.verdict = MK_SET;
+	w_later(w, MINUTE - 5000);
+	w_put(w, 0, KIND_CONFIG,
+	      "{\"metadata\":{\"name\":\"cfg\"},\"spec\":{\"clusters\":[\"w1\"]}}");
+	w_later(w, 10000);
+	ok(clone_of(w, 1, "wl-j") != NULL, "... and is asked of a worker a minute later");
+	is_str(check_message(w, wl),
+	       "Not admitted yet by 1 worker: w1: has no quota: Kueue there has not said why; is "
+	       "it "
+	       "running?",
+	       "... for which its check says what it waits for, not nothing");
+	w_free(w);
+}
+
 static void dispatcher_is_late(void)
 {
 	struct world *w = knowing_world(true);
@@ -444,6 +467,7 @@ int main(void)
 	annotations();
 	retried();
 	dispatcher_knows();
+	words_out_of_date();
 	dispatcher_is_late();
 	job_somewhere();
 	no_memory();

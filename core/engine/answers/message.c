@@ -307,6 +307,13 @@ static bool is_told(const struct pass *p)
 	return at != INT64_MIN && llabs(at - p->e->skew_ms) < SKEW_MS;
 }
 
+/* Does the check say what is so no more, and may it be written? A Workload that waits says why. */
+static bool is_outdated(struct pass *p)
+{
+	return (p->w->explained_at != INT64_MIN || p->wl_json) && is_ours(said(p)) && is_time(p) &&
+	       (!p->is_narrow || pass_look(p));
+}
+
 void message_explain(struct pass *p)
 {
 	bool all = is_long(p, WAITS_RACE);
@@ -320,6 +327,10 @@ void message_explain(struct pass *p)
 		return;
 	}
 	sum = all ? sum_up(p) : left_out(p);
+	if (sum.n == 0 && is_outdated(p)) {
+		sum = sum_up(p);
+		all = true;
+	}
 	if (sum.n > 0 || p->w->explained_at != INT64_MIN || p->wl_json) {
 		bool same = write(p, sum, all ? R_WAITING : R_LEFT_OUT);
 

@@ -4,7 +4,8 @@
  * cluster, what holds it before that, or where its job ends after an eviction; for who asks
  * `kubectl describe workload`. It is written when the Workload has waited for the same thing for
  * 30 s, or at once when a cluster is left out; again only when it has another text, and ever more
- * seldom: at most MESSAGE_WRITES_MAX times in an hour for a Workload that waits.
+ * seldom: at most MESSAGE_WRITES_MAX times in an hour for a Workload that waits. One that says what
+ * is so no more is not emptied before those 30 s, but says all.
  */
 #ifndef MK_ENGINE_ANSWERS_MESSAGE_H
 #define MK_ENGINE_ANSWERS_MESSAGE_H
