@@ -43,15 +43,22 @@ bool judge_has_event(const struct sim *s, const struct user *u, const struct jso
 	return false;
 }
 
-/* Does the check's message end with the winner's name, with no word of what it waits for? */
+/*
+ * Does the check's message end with the winner's name, with no word of what it waits for? A
+ * server's words may end with a quote as well.
+ */
 static bool says_nothing(const struct json *wl)
 {
-	return message_of(wl).n == 0 || str_ends(message_of(wl), STR("\""));
+	mk_str rest = message_of(wl), part;
+
+	str_split(&rest, '"', &part);
+	str_split(&rest, '"', &part);
+	return rest.n == 0;
 }
 
 /*
- * Does a watch show its copy there? That of another manager's job of that name is none. A member of
- * a group that has ended gets no copy where the others win next.
+ * Does a watch show its copy there? That of another manager's job of that name is none, and no more
+ * is a user's own job. A member of a group that has ended gets no copy where the others win next.
  */
 static bool has_copy(const struct sim *s, const struct user *u, const struct plane *w)
 {
@@ -63,7 +70,7 @@ static bool has_copy(const struct sim *s, const struct user *u, const struct pla
 			return true;
 		}
 	}
-	return o != NULL && (uid.n == 0 || (str_is(uid, u->uid) && judge_has_origin(u->site, o)));
+	return judge_has_origin(u->site, o) && (uid.n == 0 || str_is(uid, u->uid));
 }
 
 /* It has a winner, whose server shows no copy of the job. */
