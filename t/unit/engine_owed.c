@@ -54,6 +54,33 @@ static void is_home(struct world *w, const char *name)
 	ok(!strstr(w_take(w), "create "), "... and does not run a second time");
 }
 
+/*
+ * The manager takes no last status for so long that the Workload is Finished alone. Two names of
+ * workers are swapped, and a new process looks: the copy's end is still owed, under the other name.
+ */
+static void names_are_swapped(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	wl = running_job(w);
+	is_busy(w);
+	completes(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 20 * 60 * 1000);
+	ok(has(w, wl, "\"Finished\""), "a status that the manager refuses: Finished alone");
+	w_stop(w);
+	w->alias_of[1] = 2;
+	w->alias_of[2] = 1;
+	w_restart(w);
+	w_later(w, 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "two names are swapped: the copy stays");
+	is_home(w, "... until its end is here");
+	w_free(w);
+}
+
 /* The watch on clones is ahead of the one on jobs: the clone's word is the first of the end. */
 static void clone_is_ahead(bool has_quota)
 {
@@ -458,5 +485,6 @@ int main(void)
 	ended_while_the_retry_waits();
 	changes_all_the_time();
 	let_go_and_owed();
+	names_are_swapped();
 	return done_testing();
 }

@@ -6,6 +6,7 @@
 #include "core/engine/act/ssa.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/members.h"
 #include "core/engine/rules/refusal.h"
@@ -215,8 +216,10 @@ static const struct cluster *winner_of(struct pass *p)
 static bool counts(struct pass *p, const struct clone *k)
 {
 	const struct cluster *winner = winner_of(p);
+	int there = copied_won_there(p, k);
 
-	return !winner || k->c == winner || alias_same_server(k->c, winner);
+	return there != 0 ? there > 0
+			  : !winner || k->c == winner || alias_same_server(k->c, winner);
 }
 
 /*

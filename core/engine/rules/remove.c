@@ -306,9 +306,11 @@ static bool is_jobless(struct pass *p, struct clone *k)
 void remove_jobless(struct pass *p, const struct clone *keep)
 {
 	for (CLONES_EACH(k, p)) {
-		if (k != keep && twin_is_ours(k->twin) &&
+		bool stale = k->twin == TWIN_STALE;
+
+		if (k != keep && (twin_is_ours(k->twin) || stale) &&
 		    (copied_won_there(p, k) < 0 || is_jobless(p, k))) {
-			(void)remove_remote(p, k, R_LOSER);
+			(void)remove_remote(p, k, stale ? R_STALE : R_LOSER);
 		}
 	}
 }
