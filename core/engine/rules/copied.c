@@ -112,13 +112,18 @@ static uint64_t noted_won(const struct pass *p)
 uint64_t copied_won_place(struct pass *p)
 {
 	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
-	bool dated = p->checked && p->state == CHECK_READY;
+	int64_t begin = p->f->since_ms > 0 ? p->f->since_ms : p->f->made_ms, sent;
+	uint64_t place;
 
 	if (noted_won(p) != 0 || !c) {
 		return noted_won(p);
 	}
-	/* What took the check back took the date of the win along. */
-	return server_between(p->e, c, lost_sent_at(p), dated ? lost_sent_at(p) : p->e->wall);
+	place = server_between(p->e, c, begin, p->e->wall);
+	if (place != 0 || !p->checked || p->state != CHECK_READY) {
+		return place; /* what took the check back took the date of the win along */
+	}
+	sent = lost_sent_at(p); /* needs the text, which few names that move are worth */
+	return server_between(p->e, c, sent, sent);
 }
 
 /*
