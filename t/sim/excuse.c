@@ -132,16 +132,21 @@ bool excuse_unasked(struct sim *s, const struct plane *p, const struct json *loc
 	return false;
 }
 
-/* The job of an orphan's clone is not made any more: nothing is lost with the clone. */
+/*
+ * The job of an orphan's clone is not made any more: nothing is lost with the clone. The copy of an
+ * earlier job of that name may be in its way.
+ */
 static bool waits_for_nothing(const struct sim *s, const struct plane *p, const struct json *local,
 			      const struct ks_commit *c)
 {
 	mk_str owner = json_str_at(c->before, "/metadata/annotations/multikueued.io~1owner-name");
+	mk_str uid = json_str_at(local, "/metadata/labels/kueue.x-k8s.io~1job-uid");
 
 	for (size_t i = 0; i < s->n_users; i++) {
-		const struct user *u = &s->user[i];
+		const struct json *copy = user_job(&s->user[i], p);
 
-		if (str_is(owner, u->name) && judge_is_marked(s, user_job(u, p))) {
+		if (str_is(owner, s->user[i].name) && judge_is_marked(s, copy) &&
+		    (uid.n == 0 || str_eq(json_str_at(copy, ORIGIN_UID), uid))) {
 			return false;
 		}
 	}
