@@ -160,6 +160,60 @@ static void resized_while_it_waits(void)
 	is_str(remote_size(w), "3", "... then the job has that size");
 	w_free(w);
 }
+
+/* The slice 'of' is replaced in turn, and the next one wins on w1, where the job completes. */
+static struct object *completes_elsewhere(struct world *w, struct object *of, char *name)
+{
+	struct object *third;
+
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, old_name));
+	w_del(w, clone_of(w, 2, new_name));
+	slice_finish(w, of, "WorkloadSliceReplaced");
+	third = a_slice(w, slice_name(w, name, 3), new_name, 3);
+	quota_at(w, third, NULL);
+	w_settle(w);
+	admit(w, 1, name);
+	w_settle(w);
+	w_patch(w, w_find(w, 1, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":4,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 1, name, "Finished", "Succeeded", true);
+	w_settle(w);
+	return third;
+}
+
+/* The last slice ends, and the manager refuses the job's status for good. */
+static void the_end_is_refused(void)
+{
+	struct object *old, *new, *third;
+	struct world *w = replaced(&old, &new);
+	char name[SLICE_NAME];
+
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_MERGE,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_DENIED};
+	w->rig_http = 403;
+	w->rig_words = "jobs.batch \"j\" is forbidden: no";
+	third = completes_elsewhere(w, new, name);
+	w_later(w, 60 * 1000);
+	ok(!strstr(third->text, "\"Finished\"") && w_find(w, 1, JOB, "ns", "j"),
+	   "the last slice ends where it won, and its end is refused: its copy stays");
+	w_later(w, 16 * 60 * 1000);
+	ok(strstr(third->text, "\"Finished\"") != NULL, "... until it is Finished without");
+	ok(w_find(w, 1, JOB, "ns", "j") && clone_of(w, 1, name),
+	   "... and a slice before, which won elsewhere, does not delete what is owed");
+	w->rig.times = 0;
+	w_later(w, 6 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "4",
+	       "... the end comes when the manager takes it");
+	is_int((long long)objects_on(w, 1), 0, "... then nothing is left");
+	w_free(w);
+}
+
 int main(void)
 {
 	forgotten();
@@ -169,5 +223,6 @@ int main(void)
 	made_anew_beside_the_copy();
 	copy_out_of_sight();
 	resized_while_it_waits();
+	the_end_is_refused();
 	return done_testing();
 }

@@ -62,6 +62,12 @@ bool slices_is_replaced(const struct pass *p, mk_str reason)
 		(str_is(reason, "OutOfSync") && any_slice(p, replaces_this)));
 }
 
+/* Is it a slice after this one? Dates are whole seconds. */
+static bool is_later(const struct pass *p, const struct facts *f)
+{
+	return f->made_ms > p->f->made_ms || str_eq(f->s[S_SLICE_OF], p->w->key);
+}
+
 bool slices_inherits(const struct pass *p, const struct facts *job)
 {
 	const struct record *old;
@@ -74,7 +80,7 @@ bool slices_inherits(const struct pass *p, const struct facts *job)
 		return false; /* Kueue ends the old slice just before the new one has quota */
 	}
 	old = manager_get(p->e, KIND_WORKLOAD, p->w->ns, job->s[S_PREBUILT]);
-	return !old || facts_is(old->facts, F_FINISHED);
+	return !old || (facts_is(old->facts, F_FINISHED) && !is_later(p, old->facts));
 }
 
 bool slices_is_inherited(const struct pass *p)
