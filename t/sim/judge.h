@@ -95,6 +95,7 @@ struct disowned {
 /* A worker on which another manager with the id of one of the seed makes objects. */
 struct shared {
 	const struct site *by; /* whose id it has; NULL: none makes any */
+	int64_t made_at;       /* it made something last; 0 never */
 	int64_t told_at;       /* it was reported; 0 not */
 	struct led told_by;
 	int64_t seen_at; /* it made what must be noticed; 0 nothing to look for */

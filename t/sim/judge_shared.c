@@ -82,6 +82,7 @@ void judge_twin_made(struct sim *s, const struct site *site, const struct plane 
 	int64_t since = watches_since(s, site, p);
 
 	h->by = site;
+	h->made_at = s->now;
 	if (h->seen_at == 0 && since != INT64_MAX && s->now - since > LED_MS) {
 		h->seen_at = s->now;
 		h->seen_by = judge_leader(s, site);
