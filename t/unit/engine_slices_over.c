@@ -183,13 +183,9 @@ static struct object *completes_elsewhere(struct world *w, struct object *of, ch
 	return third;
 }
 
-/* The last slice ends, and the manager refuses the job's status for good. */
-static void the_end_is_refused(void)
+/* The manager refuses the job's status for good. */
+static void refuse_status(struct world *w)
 {
-	struct object *old, *new, *third;
-	struct world *w = replaced(&old, &new);
-	char name[SLICE_NAME];
-
 	w->rig = (struct rig){.times = 1000000,
 			      .type = OP_MERGE,
 			      .cluster = CLUSTER_MANAGER,
@@ -198,6 +194,15 @@ static void the_end_is_refused(void)
 			      .code = ERR_DENIED};
 	w->rig_http = 403;
 	w->rig_words = "jobs.batch \"j\" is forbidden: no";
+}
+
+static void the_end_is_refused(void)
+{
+	struct object *old, *new, *third;
+	struct world *w = replaced(&old, &new);
+	char name[SLICE_NAME];
+
+	refuse_status(w);
 	third = completes_elsewhere(w, new, name);
 	w_later(w, 60 * 1000);
 	ok(!strstr(third->text, "\"Finished\"") && w_find(w, 1, JOB, "ns", "j"),
@@ -214,6 +219,33 @@ static void the_end_is_refused(void)
 	w_free(w);
 }
 
+/*
+ * The job ends before it has grown, and the manager refuses its status: the slice that waits says
+ * so. 'cluster': the winner that Kueue has given it, or NULL.
+ */
+static void waits_for_a_refused_end(const char *cluster)
+{
+	struct object *old, *new;
+	struct world *w = slice_grown(&old, &new);
+
+	refuse_status(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, cluster);
+	w_later(w, 75 * 1000);
+	ok(strstr(check_message(w, new), "The job has ended; the manager's API server has refused "
+					 "the job's status since ") != NULL,
+	   cluster ? "a slice waits to grow: its check says that the job's end is refused"
+		   : "... also one that no place has won");
+	w->rig.times = 0;
+	w_later(w, 6 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "... until the manager takes it");
+	w_free(w);
+}
+
 int main(void)
 {
 	forgotten();
@@ -224,5 +256,7 @@ int main(void)
 	copy_out_of_sight();
 	resized_while_it_waits();
 	the_end_is_refused();
+	waits_for_a_refused_end("w2");
+	waits_for_a_refused_end(NULL);
 	return done_testing();
 }

@@ -11,6 +11,7 @@
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/rest.h"
+#include "core/engine/rules/slices.h"
 #include "core/engine/rules/topology.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/unfit.h"
@@ -350,7 +351,7 @@ void message_owed(struct pass *p)
 	}
 	late = refusal_words(p->e, p->owed);
 	if (late.n > 0) {
-		name = p->f->s[S_CLUSTER];
+		name = slices_waits(p) ? STR("") : p->f->s[S_CLUSTER];
 		name = name.n > 0 ? name : verdict_admitted_name(said(p), &more);
 		head = name.n > 0 ? verdict_admitted_by(a, name) : STR(ENDED);
 		(void)write(p, arena_printf(a, "%.*s; %.*s", STR_ARG(head), STR_ARG(late)),

@@ -36,7 +36,8 @@ mk_str message_reasons(struct pass *p);
 mk_str message_unplaceable(struct pass *p);
 /*
  * The job has ended, and the manager refuses that: for as long as it does, the message says so, in
- * its words. It names the winner that is on record, or that it named before.
+ * its words. It names the winner that is on record, or that it named before, but not where a slice
+ * waits: that has none yet.
  */
 void message_owed(struct pass *p);
 

@@ -479,8 +479,12 @@ static bool run_is_over(struct pass *p, struct clone *k)
 		rest_copy_gone(p, k, "job", false);
 		return true;
 	}
-	if (!twin_is_ours(twin) || facts_is(job->facts, F_ENDED)) {
-		return twin_is_ours(twin);
+	if (!twin_is_ours(twin)) {
+		return false;
+	}
+	if (facts_is(job->facts, F_ENDED)) {
+		refusal_owed(p);
+		return true;
 	}
 	running.r = slices_running(p, k, job);
 	if (!clone_is(&running, F_EVICTED) || clone_is(&running, F_FINISHED)) {
