@@ -168,6 +168,13 @@ uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t
 	return 0;
 }
 
+bool server_moved_after(const struct engine *e, const struct cluster *c, int64_t wall_ms)
+{
+	struct stay stay[SERVERS_MAX + 2];
+
+	return stays_of(e, c, stay) > 1 && stay[0].since > wall_second(wall_ms);
+}
+
 int64_t server_since_ms(const struct engine *e, const struct cluster *c, uint64_t place)
 {
 	struct stay stay[SERVERS_MAX + 2];

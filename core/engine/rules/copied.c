@@ -109,21 +109,39 @@ static uint64_t noted_won(const struct pass *p)
 	return won->name == hash64(p->f->s[S_CLUSTER]) ? won->place : 0;
 }
 
+/* A date (wall ms) before which the job was not sent anywhere. */
+static int64_t begin_of(const struct pass *p)
+{
+	return p->f->since_ms > 0 ? p->f->since_ms : p->f->made_ms;
+}
+
+/* Does only the date of Ready tell to which server the recorded name led? */
+static bool is_dated(const struct pass *p, const struct cluster *c)
+{
+	return p->checked && p->state == CHECK_READY && server_moved_after(p->e, c, begin_of(p)) &&
+	       server_between(p->e, c, begin_of(p), p->e->wall) == 0;
+}
+
 uint64_t copied_won_place(struct pass *p)
 {
 	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
-	int64_t begin = p->f->since_ms > 0 ? p->f->since_ms : p->f->made_ms, sent;
-	uint64_t place;
+	int64_t sent;
 
 	if (noted_won(p) != 0 || !c) {
 		return noted_won(p);
 	}
-	place = server_between(p->e, c, begin, p->e->wall);
-	if (place != 0 || !p->checked || p->state != CHECK_READY) {
-		return place; /* what took the check back took the date of the win along */
+	if (!is_dated(p, c)) {
+		return server_between(p->e, c, begin_of(p), p->e->wall);
 	}
-	sent = lost_sent_at(p); /* needs the text, which few names that move are worth */
+	sent = pass_workload(p) ? lost_sent_at(p) : INT64_MIN;
 	return server_between(p->e, c, sent, sent);
+}
+
+bool copied_is_unread(struct pass *p)
+{
+	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
+
+	return noted_won(p) == 0 && c && is_dated(p, c) && !pass_workload(p);
 }
 
 /*

@@ -29,6 +29,8 @@ bool copied_elsewhere(const struct pass *p, const struct clone *k);
 bool copied_only_since(const struct pass *p, const struct clone *k);
 /* The server where the recorded winner won, as server_place(); 0: that cannot be told. */
 uint64_t copied_won_place(struct pass *p);
+/* Is the Workload's text, which alone can tell that, still to be read? */
+bool copied_is_unread(struct pass *p);
 /*
  * 'k' is to be recorded as the winner, for the first time or again: notes its server. The date of
  * Ready that tells it, wall ms.

@@ -544,6 +544,9 @@ void won_pass(struct pass *p)
 	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
 	struct clone *other = !k || since != INT64_MAX ? copied_winner(p) : NULL;
 
+	if (copied_is_unread(p)) {
+		return;
+	}
 	if (!other && since != INT64_MAX && hidden_elsewhere(p, k, since)) {
 		remove_jobless(p, copied_won_there(p, k) < 0 ? NULL : k);
 		return;
