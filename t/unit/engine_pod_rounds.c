@@ -410,6 +410,28 @@ static void ends_refused_while_others_move(void)
 	w_free(w);
 }
 
+/*
+ * While no process looks, another client edits the Workload and a user deletes a member that had
+ * ended. The answer to the question for that member is the last that happens.
+ */
+static void edited_unseen(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-1", "Succeeded");
+	w_settle(w);
+	w_stop(w);
+	w_patch(w, wl,
+		"{\"metadata\":{\"generation\":2},\"spec\":{\"maximumExecutionTimeSeconds\":3600}"
+		"}");
+	w_del(w, pod_on(w, 0, "p-1"));
+	w_start(w);
+	w_later(w, 5000);
+	is_str(check_state(w, wl), "Retry", "the group of another spec is given up");
+	w_free(w);
+}
+
 int main(void)
 {
 	w_more = &mk_entry_pod;
@@ -429,5 +451,6 @@ int main(void)
 	big();
 	no_memory();
 	ends_refused_while_others_move();
+	edited_unseen();
 	return done_testing();
 }

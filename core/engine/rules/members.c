@@ -235,19 +235,12 @@ bool members_here(struct pass *p, bool (*fn)(struct pass *p))
 static bool is_gone_here(struct pass *p)
 {
 	struct table *t = manager_table(p->e, p->kind);
-	struct record *r;
 
 	if (!manager_knows(p->e, p->kind)) {
 		return false;
 	}
 	if (p->job || store_get(t, p->w->ns, p->object)) {
 		return true; /* it is being deleted, or is in another group, as we see */
-	}
-	r = store_touch(&p->e->store, t, p->w->ns, p->object, p->e->now);
-	/* A member of the group, so that the get's answer queues the workload. */
-	if (!r || !record_join(&p->e->store, r, p->w->name)) {
-		say_no_memory(p->e);
-		return false;
 	}
 	return twin_surely_absent(p, t, p->w->ns, p->object);
 }

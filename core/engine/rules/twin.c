@@ -147,6 +147,11 @@ bool twin_surely_absent(struct pass *p, struct table *t, mk_str ns, mk_str name)
 	if (r->absent || r->present) {
 		return r->absent; /* a present object needs no get */
 	}
+	/* A member of the group, so that the get's answer queues the workload. */
+	if (p->grouped && t->kind == p->kind && !record_join(&p->e->store, r, p->w->name)) {
+		say_no_memory(p->e);
+		return false;
+	}
 	if (pass_ready(p, r)) {
 		ops_get(p->e, r);
 	}
