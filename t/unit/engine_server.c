@@ -3,90 +3,9 @@
  * A place is a server: the name of a MultiKueueCluster may lead to another API server from one day
  * to the next. A job that was sent to the former one is out of reach then, not gone.
  */
-#include "t/lib/engine_world.h"
+#include "t/lib/engine_leads.h"
 
-enum { OTHER = 7, THIRD = 6, SECOND = 1000, TIMEOUT = 900 * SECOND };
-
-/* A member of the condition Server of a MultiKueueCluster; "" none. */
-static const char *server(struct world *w, const char *name, const char *member)
-{
-	static char text[1024];
-	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", name);
-	struct arena a;
-	struct json *v = NULL;
-
-	arena_init(&a, 0);
-	json_parse(&a, str_of(o->text), &v, NULL);
-	v = json_find(json_at(v, "/status/conditions"), "type", "multikueued.io/Server");
-	snprintf(text, sizeof(text), "%.*s", STR_ARG(json_str(json_get(v, member))));
-	arena_done(&a);
-	return text;
-}
-
-static bool says(struct world *w, const char *name, const char *words)
-{
-	return strstr(server(w, name, "message"), words) != NULL;
-}
-
-/* A new Secret lets w<c> lead to the server 'to'; 0: to its own. */
-static void lead(struct world *w, cluster_id c, cluster_id to)
-{
-	char name[8], patch[64];
-
-	snprintf(name, sizeof(name), "w%u", (unsigned)c);
-	snprintf(patch, sizeof(patch), "{\"data\":{\"kubeconfig\":\"to-%u-%llu\"}}", (unsigned)to,
-		 (unsigned long long)w->rv);
-	w->stay_down[c] = true;
-	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", name), patch);
-	w_settle(w);
-	w->stay_down[c] = false;
-	w_link(w, c, LINK_CONNECTING);
-	w_settle(w);
-	w->alias_of[c] = to;
-	w->turns[c]++;
-	w_link(w, c, LINK_UP);
-	w_settle(w);
-}
-
-/* The same while the daemon is down. */
-static void lead_while_down(struct world *w, cluster_id c, cluster_id to)
-{
-	char name[8];
-
-	w_stop(w);
-	snprintf(name, sizeof(name), "w%u", (unsigned)c);
-	w->alias_of[c] = to;
-	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", name),
-		"{\"data\":{\"kubeconfig\":\"other\"}}");
-	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
-		w->turns[i] = 0;
-	}
-	w->now += 5 * SECOND;
-	w->wall += 5 * SECOND;
-	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
-		w->up[i] = i == 0;
-		w->watching[i] = 0;
-		w->queues[i] = false;
-	}
-	w_start(w);
-	w_settle(w);
-}
-
-static void restart(struct world *w)
-{
-	for (size_t i = 0; i < WORLD_CLUSTERS; i++) {
-		w->turns[i] = 0;
-	}
-	w_restart(w);
-	w_settle(w);
-}
-
-/* Does "wl-j" run on where it was sent, untouched? */
-static bool runs_on(struct world *w, const struct object *wl)
-{
-	return w_find(w, 2, JOB, "ns", "j") && clone_of(w, 2, "wl-j") &&
-	       !strcmp(check_state(w, wl), "Ready");
-}
+enum { OTHER = 7, SECOND = 1000, TIMEOUT = 900 * SECOND };
 
 static void record_is_written_once(void)
 {
@@ -311,76 +230,6 @@ static void evicted(void)
 	w_free(w);
 }
 
-/* The same, unseen; and the server to which the name leads now has a name of its own. */
-static void evicted_and_shared(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w);
-	const struct object *job = w_find(w, 0, JOB, "ns", "j");
-
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
-	w->stay_down[2] = true;
-	w_link(w, 2, LINK_DOWN);
-	evict(w, wl, "Preempted");
-	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
-	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
-	w_settle(w);
-	w->stay_down[2] = false;
-	lead_while_down(w, 2, 1);
-	w_later(w, TIMEOUT - 30 * SECOND);
-	is_str(w_str(w, job, "/status/active"), "2",
-	       "evicted, and led to the server of another name: its pods count as running");
-	w_later(w, 60 * SECOND);
-	ok(strcmp(w_str(w, job, "/status/active"), "2") != 0, "until the server counts as lost");
-	w_free(w);
-}
-
-/* The name leads to the server of a loser, whose clone is admitted late. */
-static void lost_beside_a_loser(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl = running_job(w), *clone = clone_of(w, 2, "wl-j");
-
-	w->stay_down[1] = true;
-	w_link(w, 1, LINK_DOWN);
-	lead(w, 2, OTHER);
-	w_later(w, TIMEOUT - 30 * SECOND);
-	lead(w, 2, 1);
-	w_put(w, 1, KIND_WORKLOAD, clone->text);
-	admit(w, 1, "wl-j");
-	w_later(w, 60 * SECOND);
-	is_str(check_state(w, wl), "Retry",
-	       "the server counts as lost: the job is queued again, whatever clone is seen");
-	ok(!w_find(w, 1, JOB, "ns", "j"), "... and is not made where it has not won");
-	w_free(w);
-}
-
-/* An operator declares a server lost, but not the one where the job runs. */
-static void another_declared_lost(void)
-{
-	struct world *w = w_new(2);
-	struct object *wl;
-
-	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
-		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
-	wl = running_job(w);
-	w_later(w, 10 * SECOND);
-	lead(w, 2, OTHER);
-	w_later(w, 10 * SECOND);
-	lead(w, 2, THIRD);
-	restart(w);
-	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
-		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-7\"}}}");
-	w_later(w, 60 * SECOND);
-	is_str(check_state(w, wl), "Ready",
-	       "the server between is lost: a job that was sent before is waited for");
-	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
-		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-2\"}}}");
-	w_later(w, 10 * SECOND);
-	is_str(check_state(w, wl), "Retry", "its own server is: the job is queued again");
-	w_free(w);
-}
-
 /* A MultiKueueCluster is made anew under its name, with another server behind it. */
 static void made_anew(bool hides)
 {
@@ -470,47 +319,6 @@ static void losers_go(bool anew)
 	w_free(w);
 }
 
-/*
- * The name leads on twice, a copy of a round before comes back, and a new process looks: where the
- * name led when the job was sent is on record, and tells which of the two copies is the winner's.
- */
-static void led_on_beside_a_leftover(void)
-{
-	struct world *w = w_new(3);
-	struct object *wl = running_job(w);
-
-	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w1"),
-		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
-	w->stay_down[2] = true;
-	w_link(w, 2, LINK_DOWN);
-	w_later(w, TIMEOUT + 10 * SECOND);
-	evict(w, wl, "x");
-	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
-	admit(w, 1, "wl-j");
-	w_later(w, 10 * SECOND);
-	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"),
-	   "a job was lost on w2, and runs on w1");
-	lead(w, 1, OTHER);
-	w_later(w, 10 * SECOND);
-	lead(w, 1, THIRD);
-	lead(w, 3, 1);
-	ok(says(w, "w1", "kube-system worker-6, before worker-7 since "),
-	   "w1 leads to a third server: the one before is on record with its date");
-	ok(says(w, "w1", ", worker-1 since 2027-01-15T07:00:00Z: "), "... and so is the first one");
-	w->stay_down[2] = false;
-	restart(w);
-	w_link(w, 2, LINK_UP);
-	w_later(w, 60 * SECOND);
-	ok(w_find(w, 1, JOB, "ns", "j") && !strcmp(check_state(w, wl), "Ready"),
-	   "a new process: it runs on, under the name w3");
-	ok(!w_find(w, 2, JOB, "ns", "j"), "... and what is left on w2 is removed");
-	w_free(w);
-}
-
 /* Of the same name, a clone that lost there and is admitted late is not the winner's. */
 static void another_clone_is_there(void)
 {
@@ -574,9 +382,6 @@ int main(void)
 	declared_lost();
 	declared_lost_while_down();
 	evicted();
-	evicted_and_shared();
-	lost_beside_a_loser();
-	another_declared_lost();
 	made_anew(false);
 	made_anew(true);
 	made_anew_and_copy_gone(false);
@@ -584,7 +389,6 @@ int main(void)
 	losers_go(true);
 	losers_go(false);
 	another_clone_is_there();
-	led_on_beside_a_leftover();
 	new_jobs_go_on();
 	return done_testing();
 }

@@ -206,6 +206,34 @@ int64_t server_left_ms(const struct engine *e, const struct cluster *c, uint64_t
 	return left != INT64_MIN ? left : c->own.moved_ms;
 }
 
+static bool is_led_to(const struct engine *e, uint64_t place)
+{
+	for (WORKERS_EACH(c, e)) {
+		if (cluster_up(c) && server_place(present(c)) == place) {
+			return true;
+		}
+	}
+	return false;
+}
+
+int64_t server_left_after(const struct engine *e, const struct cluster *c, int64_t wall_ms)
+{
+	struct stay stay[SERVERS_MAX + 2];
+	size_t n = stays_of(e, c, stay);
+	int64_t left = INT64_MIN;
+
+	for (size_t i = 1; i < n && stay[i].until > wall_second(wall_ms); i++) {
+		uint64_t place = server_place(stay[i].id);
+
+		if (place != 0 && !is_led_to(e, place) && !server_is_declared_lost(e, c, place)) {
+			int64_t at = server_left_ms(e, c, place);
+
+			left = at > left ? at : left;
+		}
+	}
+	return left;
+}
+
 bool server_is_declared_lost(const struct engine *e, const struct cluster *c, uint64_t place)
 {
 	const struct record *r = cluster_record(e, c);

@@ -26,6 +26,11 @@ uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t
 			int64_t to_ms);
 /* Has it been led to another server after that date (wall ms)? */
 bool server_moved_after(const struct engine *e, const struct cluster *c, int64_t wall_ms);
+/*
+ * Since when (wall ms) no name leads any more to a server to which 'c' led after that date: the
+ * last one; INT64_MIN: there is none.
+ */
+int64_t server_left_after(const struct engine *e, const struct cluster *c, int64_t wall_ms);
 /* Since when the cluster leads there, or did the last time (wall ms); 0: not known. */
 int64_t server_since_ms(const struct engine *e, const struct cluster *c, uint64_t place);
 /* Has an operator declared that server lost, at this cluster? */

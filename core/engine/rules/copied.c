@@ -305,6 +305,20 @@ bool copied_by_workload_before(const struct pass *p)
 	return facts_is(job, F_ACTIVE);
 }
 
+/*
+ * The job's status says that it runs, and no winner is on record: it may run on a server to which a
+ * name led since it has quota, and none leads now. The same wait as for a lost worker.
+ */
+bool copied_left_behind(struct pass *p, const struct cluster *c)
+{
+	int64_t left =
+		copied_by_workload_before(p) ? server_left_after(p->e, c, begin_of(p)) : INT64_MIN;
+
+	return left != INT64_MIN &&
+	       !pass_is_due(p,
+			    lost_after(p->e, p->e->now - (p->e->wall - left), lost_patience(p->e)));
+}
+
 bool copied_before(const struct pass *p, const struct cluster *c)
 {
 	return p->job && facts_is(p->job->facts, F_MANAGED) && facts_is(p->f, F_QUOTA) &&

@@ -11,6 +11,7 @@
 #include "core/engine/rules/finish.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/race.h"
+#include "core/engine/rules/twin.h"
 #include "core/engine/rules/verdict.h"
 
 enum { REPORT_MS = 30 * 1000 }; /* most outages are shorter */
@@ -135,6 +136,12 @@ void hidden_winner(struct pass *p, const struct clone *k)
 	hidden_lost(p, k, since, R_LOST, STR("Admitting remote lost"));
 }
 
+/* A clone in sight without a job, at a server to which the name leads since the job was sent. */
+static bool is_losers(const struct pass *p, const struct clone *k)
+{
+	return cluster_up(k->c) && twin_is_ours(k->twin) && twin_there(p, k) == TWIN_ABSENT;
+}
+
 /*
  * The name leads to another server since 'since' than when the job was sent there. The job is not
  * gone, but out of reach: it is waited for as at a lost worker. False: that has an end now.
@@ -144,7 +151,7 @@ bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since)
 	report_of(p, k->c, "leads to another API server", since, k->c->own.moved_ms,
 		  lost_elsewhere_until(p, k->c, since));
 	if (!lost_waits_elsewhere(p, k)) {
-		if (copied_won_there(p, k) >= 0) {
+		if (copied_won_there(p, k) >= 0 && !is_losers(p, k)) {
 			return false;
 		}
 		lost_for_good(p, k, R_LOST, STR("Admitting remote lost"));

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of MultiKueueClusters that led to other servers, and a process that was not there: where a
+ * job runs is on record by date.
+ */
+#include "t/lib/engine_leads.h"
+
+enum { OTHER = 7, THIRD = 6, SECOND = 1000, TIMEOUT = 900 * SECOND };
+
+/* The same, unseen; and the server to which the name leads now has a name of its own. */
+static void evicted_and_shared(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	evict(w, wl, "Preempted");
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_settle(w);
+	w->stay_down[2] = false;
+	lead_while_down(w, 2, 1);
+	w_later(w, TIMEOUT - 30 * SECOND);
+	is_str(w_str(w, job, "/status/active"), "2",
+	       "evicted, and led to the server of another name: its pods count as running");
+	w_later(w, 60 * SECOND);
+	ok(strcmp(w_str(w, job, "/status/active"), "2") != 0, "until the server counts as lost");
+	w_free(w);
+}
+
+/* The record of the winner was taken away, and a new process has only the job's status. */
+static void running_without_a_winner(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	wl = running_job(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w_stop(w);
+	w_patch(w, wl,
+		"{\"status\":{\"clusterName\":null,\"admissionChecks\":[{\"name\":\"mk\",\"state\":"
+		"\"Pending\",\"message\":\"\"}]}}");
+	w->alias_of[2] = OTHER;
+	w_restart(w);
+	w_later(w, 5 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 60 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   "no winner is on record, and a name leads elsewhere: no other worker takes the job");
+	w_later(w, 120 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "until the former server counts as lost");
+	w_free(w);
+}
+
+/* The name leads to the server of a loser, whose clone is admitted late. */
+static void lost_beside_a_loser(bool is_dated)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *clone = clone_of(w, 2, "wl-j");
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		is_dated ? "{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}"
+			 : "{}");
+	w->stay_down[1] = true;
+	w_link(w, 1, LINK_DOWN);
+	lead(w, 2, OTHER);
+	w_later(w, TIMEOUT - 30 * SECOND);
+	lead(w, 2, 1);
+	w_put(w, 1, KIND_WORKLOAD, clone->text);
+	admit(w, 1, "wl-j");
+	w_later(w, 60 * SECOND);
+	is_str(check_state(w, wl), "Retry",
+	       is_dated ? "the server counts as lost: the job is queued again, whatever clone is "
+			  "seen"
+			: "the same where the date does not tell the server");
+	ok(!w_find(w, 1, JOB, "ns", "j"), "... and is not made where it has not won");
+	w_free(w);
+}
+
+/* An operator declares a server lost, but not the one where the job runs. */
+static void another_declared_lost(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	wl = running_job(w);
+	w_later(w, 10 * SECOND);
+	lead(w, 2, OTHER);
+	w_later(w, 10 * SECOND);
+	lead(w, 2, THIRD);
+	restart(w);
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-7\"}}}");
+	w_later(w, 60 * SECOND);
+	is_str(check_state(w, wl), "Ready",
+	       "the server between is lost: a job that was sent before is waited for");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"annotations\":{\"multikueued.io/server-lost\":\"worker-2\"}}}");
+	w_later(w, 10 * SECOND);
+	is_str(check_state(w, wl), "Retry", "its own server is: the job is queued again");
+	w_free(w);
+}
+
+/*
+ * The name leads on twice, a copy of a round before comes back, and a new process looks: where the
+ * name led when the job was sent is on record, and tells which of the two copies is the winner's.
+ */
+static void led_on_beside_a_leftover(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w1"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, TIMEOUT + 10 * SECOND);
+	evict(w, wl, "x");
+	w_settle(w);
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_later(w, 10 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"),
+	   "a job was lost on w2, and runs on w1");
+	lead(w, 1, OTHER);
+	w_later(w, 10 * SECOND);
+	lead(w, 1, THIRD);
+	lead(w, 3, 1);
+	ok(says(w, "w1", "kube-system worker-6, before worker-7 since "),
+	   "w1 leads to a third server: the one before is on record with its date");
+	ok(says(w, "w1", ", worker-1 since 2027-01-15T07:00:00Z: "), "... and so is the first one");
+	w->stay_down[2] = false;
+	restart(w);
+	w_link(w, 2, LINK_UP);
+	w_later(w, 60 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") && !strcmp(check_state(w, wl), "Ready"),
+	   "a new process: it runs on, under the name w3");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and what is left on w2 is removed");
+	w_free(w);
+}
+
+int main(void)
+{
+	evicted_and_shared();
+	running_without_a_winner();
+	lost_beside_a_loser(true);
+	lost_beside_a_loser(false);
+	another_declared_lost();
+	led_on_beside_a_leftover();
+	return done_testing();
+}
