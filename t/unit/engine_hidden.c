@@ -132,7 +132,7 @@ static void many_not_served_here(void)
 {
 	enum { N = 30 };
 	struct world *w = w_new(1);
-	char name[8];
+	char name[24];
 
 	for (int i = 0; i < N; i++) {
 		snprintf(name, sizeof(name), "j%d", i);
