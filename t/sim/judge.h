@@ -196,6 +196,12 @@ void judge_shared_look(struct sim *s);
 
 /* --- judge_left.c ----------------------------------------------------------------------------- */
 void judge_left(struct sim *s);
+/*
+ * Where the winner's MultiKueueCluster was made after the win, or in its second, no process can
+ * know that it leads to the same server: each clone may be the winner's, until the winner counts as
+ * lost.
+ */
+bool judge_winner_is_anew(const struct sim *s, const struct site *site, const struct json *wl);
 /* Is it known that nothing stands for the object of that uid? */
 bool judge_is_left(const struct sim *s, mk_str uid);
 

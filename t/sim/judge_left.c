@@ -25,12 +25,7 @@ static struct site *site_of(struct sim *s, const struct json *o)
 	return NULL;
 }
 
-/*
- * Where the winner's MultiKueueCluster was made after the win, or in its second, no process can
- * know that it leads to the same server: each clone may be the winner's, until the winner counts as
- * lost.
- */
-static bool is_winner_anew(const struct sim *s, const struct site *site, const struct json *wl)
+bool judge_winner_is_anew(const struct sim *s, const struct site *site, const struct json *wl)
 {
 	const struct json *c = ks_get(s->plane[site->home].store, CLUSTERS, STR(""),
 				      json_str_at(wl, "/status/clusterName"));
@@ -60,7 +55,7 @@ static bool wants(struct sim *s, const struct site *site, const struct plane *p,
 	return wl && !json_at(wl, "/metadata/deletionTimestamp") &&
 	       !(has_condition(wl, "Finished") && !is_inherited(s, wl)) &&
 	       has_condition(wl, "QuotaReserved") &&
-	       (!winner || winner == p || is_winner_anew(s, site, wl));
+	       (!winner || winner == p || judge_winner_is_anew(s, site, wl));
 }
 
 /* The copy of a set is each component's. */

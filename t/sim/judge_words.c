@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
 enum {
@@ -48,6 +49,22 @@ static bool is_in_the_way(struct sim *s, const struct user *u, const struct json
 	return ret->n > 0;
 }
 
+/*
+ * When was the winner's MultiKueueCluster made anew? Since then nothing is created there: what
+ * waits says that the name may lead to another server, and no refusal from before.
+ */
+static int64_t made_anew_at(const struct sim *s, const struct user *u, const struct json *wl)
+{
+	const struct json *c = ks_get(s->plane[u->site->home].store, CLUSTERS, STR(""),
+				      json_str_at(wl, "/status/clusterName"));
+	int64_t made;
+
+	return judge_winner_is_anew(s, u->site, wl) &&
+			       time_parse(json_str_at(c, "/metadata/creationTimestamp"), &made)
+		       ? made - WALL0
+		       : INT64_MIN;
+}
+
 void judge_words(struct sim *s, const struct user *u, const struct json *wl, bool starting)
 {
 	const struct judged *j = judged_of(s, u);
@@ -59,6 +76,9 @@ void judge_words(struct sim *s, const struct user *u, const struct json *wl, boo
 
 		if (r->last_at < j->waits_since || !is_in_the_way(s, u, wl, starting, r, &words)) {
 			continue;
+		}
+		if (r->last_at < made_anew_at(s, u, wl)) {
+			words = STR("leads to another API server");
 		}
 		if (r->round != j->waits_round) {
 			r->round = j->waits_round;
