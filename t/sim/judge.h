@@ -193,6 +193,11 @@ void judge_twin_made(struct sim *s, const struct site *site, const struct plane 
 /* After each commit; 'by': as judge_commit. */
 void judge_shared(struct sim *s, struct plane *p, const struct ks_commit *c, const struct site *by);
 void judge_shared_look(struct sim *s);
+/*
+ * What has no Workload at home is left for ten minutes on a server where another manager with its
+ * id has made something (rules/shared.c). Is the object one of these?
+ */
+bool judge_may_be_anothers(const struct sim *s, const struct plane *w, const struct json *o);
 
 /* --- judge_left.c ----------------------------------------------------------------------------- */
 void judge_left(struct sim *s);

@@ -126,7 +126,7 @@ static void note(struct sim *s, const struct site *site, const struct plane *p,
 	}
 	l->is_there = true;
 	calm = calm > l->since ? calm : l->since;
-	if (calm != INT64_MAX && s->now - calm > LEFT_MS) {
+	if (calm != INT64_MAX && s->now - calm > LEFT_MS && !judge_may_be_anothers(s, p, o)) {
 		const struct user *u = user_by_uid(s, json_str_at(o, ORIGIN_UID));
 
 		if (s->story && u != NULL) {

@@ -9,11 +9,14 @@
 #include "t/sim/sim.h"
 
 #define EVENTS "events.k8s.io/v1/events"
+#define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
+#define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
 enum {
 	LED_MS = 2 * MINUTE + 15 * SECOND,   /* a leader knows then that none before it made it */
 	SAY_MS = 15 * SECOND,                /* an Event is written by then */
 	RESTS_MS = 9 * MINUTE + 30 * SECOND, /* for ten minutes since the object that it names */
+	GOES_MS = 11 * MINUTE + 15 * SECOND, /* ten minutes, and a round of the collector */
 };
 
 /* Has the daemon that reported it known the cluster since? */
@@ -66,6 +69,17 @@ void judge_shared(struct sim *s, struct plane *p, const struct ks_commit *c, con
 	} else if (is_worker(p) && by != NULL && str_is(c->verb, "delete") && c->before != NULL) {
 		gone(s, by, p, c);
 	}
+}
+
+bool judge_may_be_anothers(const struct sim *s, const struct plane *w, const struct json *o)
+{
+	const struct shared *h = &s->judge->shared[w->index];
+	mk_str name = json_str_at(o, PREBUILT);
+
+	return h->made_at > 0 && s->now < h->made_at + GOES_MS &&
+	       str_is(json_str_at(o, MANAGER), h->by->manager_id) &&
+	       !ks_get(s->plane[h->by->home].store, WORKLOADS, STR("default"),
+		       name.n > 0 ? name : json_str_at(o, "/metadata/name"));
 }
 
 /* Since when could the leader of the site see what is made there; INT64_MAX: it could not. */

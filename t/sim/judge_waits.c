@@ -12,13 +12,10 @@
 #include "t/sim/sim.h"
 
 #define EVENTS "events.k8s.io/v1/events"
-#define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
-#define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
 enum {
-	WORDS_MS = MINUTE + 15 * SECOND,      /* a minute, and what a write takes */
-	TRY_MS = 17 * MINUTE + 30 * SECOND,   /* a rest has a thousand seconds at most */
-	RESTS_MS = 11 * MINUTE + 15 * SECOND, /* ten minutes, and a round of the collector */
+	WORDS_MS = MINUTE + 15 * SECOND,    /* a minute, and what a write takes */
+	TRY_MS = 17 * MINUTE + 30 * SECOND, /* a rest has a thousand seconds at most */
 };
 
 static mk_str message_of(const struct json *wl)
@@ -246,21 +243,6 @@ static const struct json *object_at(struct sim *s, const struct refusal *r, bool
 	return NULL;
 }
 
-/*
- * What has no Workload at home is left for ten minutes on a server where another manager with its
- * id has made something (rules/shared.c).
- */
-static bool may_be_anothers(const struct sim *s, const struct refusal *r, const struct json *o)
-{
-	const struct shared *h = &s->judge->shared[r->plane];
-	mk_str name = json_str_at(o, PREBUILT);
-
-	return h->made_at > 0 && s->now < h->made_at + RESTS_MS &&
-	       str_is(json_str_at(o, MANAGER), h->by->manager_id) &&
-	       !ks_get(s->plane[h->by->home].store, WORKLOADS, STR("default"),
-		       name.n > 0 ? name : json_str_at(o, "/metadata/name"));
-}
-
 /* Is what was refused still to be done: a leftover to delete, an end to write? */
 static bool is_due(struct sim *s, const struct refusal *r)
 {
@@ -270,7 +252,7 @@ static bool is_due(struct sim *s, const struct refusal *r)
 
 	if (str_is(str_of(r->method), "DELETE")) {
 		return o && judge_is_left(s, json_str_at(o, "/metadata/uid")) &&
-		       !may_be_anothers(s, r, o);
+		       !judge_may_be_anothers(s, &s->plane[r->plane], o);
 	}
 	return u && is_job && !is_worker(&s->plane[r->plane]) && judge_owes(s, u);
 }
