@@ -462,6 +462,22 @@ static void test_message(void)
 	w_free(w);
 }
 
+/* What the manager did not take was not said: it comes as soon as the object may be written. */
+static void test_message_refused(enum op_outcome outcome, enum mk_code code)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	say_no_quota(w, 1, 4);
+	w->rig = (struct rig){3, OP_APPLY_STATUS, 0, KIND_WORKLOAD, outcome, code};
+	w_later(w, MESSAGE_AFTER_MS + 30 * 1000);
+	is_str(check_message(w, wl),
+	       "Not admitted yet by 1 worker: w1: has no quota: 4 more cpu needed",
+	       "a message that was refused is written after the rest");
+	w_free(w);
+}
+
 static void test_pages(void)
 {
 	struct world *w = w_new(1);
@@ -568,6 +584,8 @@ int main(void)
 	test_whole();
 	test_missing_cluster();
 	test_message();
+	test_message_refused(OUTCOME_REFUSED, ERR_DENIED);
+	test_message_refused(OUTCOME_UNKNOWN, ERR_UNKNOWN);
 	test_pages();
 	test_requests();
 	arena_done(&words);

@@ -390,15 +390,8 @@ static int64_t most_ms(const struct inflight *f)
 static void conflict(struct engine *e, struct record *r, const struct inflight *f,
 		     const struct event *ev)
 {
-	struct wl *w = r->table->cluster == CLUSTER_MANAGER && r->table->kind == KIND_WORKLOAD
-			       ? wl_find(e, r->ns, r->name)
-			       : NULL;
-
 	if (r->rv == f->rv) {
 		settle(e, r, SETTLE_CONFLICT_MS);
-	}
-	if (w) {
-		message_unwritten(w, f->rule);
 	}
 	if (f->type == OP_DELETE && f->as_seen) {
 		/* News comes with each conflict of what changes all the time: it is no hurry. */
@@ -448,6 +441,17 @@ void ops_drop(struct record *r)
 	}
 }
 
+/* It is not known to be applied: what it was to say has not been said. */
+static void unwritten(struct engine *e, const struct record *r, const struct inflight *f)
+{
+	struct wl *w =
+		r->table == manager_table(e, KIND_WORKLOAD) ? wl_find(e, r->ns, r->name) : NULL;
+
+	if (w) {
+		message_unwritten(w, f->rule);
+	}
+}
+
 void ops_done(struct engine *e, const struct event *ev)
 {
 	struct inflight *f =
@@ -471,8 +475,10 @@ void ops_done(struct engine *e, const struct event *ev)
 			applied(e, r, f, ev);
 		} else if (ev->outcome == OUTCOME_REFUSED) {
 			refused(e, r, f, ev);
+			unwritten(e, r, f);
 		} else {
 			unanswered(e, r, f);
+			unwritten(e, r, f);
 			refusal_saw(e, r, f->rule, ev, false);
 			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
 				rest_refused(e, r, ev->text); /* a webhook of the worker is down */

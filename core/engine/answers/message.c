@@ -294,6 +294,7 @@ void message_unwritten(struct wl *w, enum rule rule)
 {
 	if (rule == R_LEFT_OUT || rule == R_WAITING || rule == R_UNPLACEABLE) {
 		w->explained_at = INT64_MIN;
+		w->round.explained -= w->round.explained > 0;
 	}
 }
 

@@ -26,8 +26,8 @@ void message_held(struct pass *p);
  */
 void message_ending(struct pass *p);
 /*
- * The write of a message under 'rule' met a conflict: it may be sent again at once. Other rules:
- * nothing happens.
+ * The write of a message under 'rule' was refused, or its outcome is not known: it may be sent
+ * again as soon as the object may be written. Other rules: nothing happens.
  */
 void message_unwritten(struct wl *w, enum rule rule);
 /* Each worker of the config and its reason, "east: has no quota: ..."; in the out arena. */
