@@ -51,7 +51,7 @@ void slice_finish(struct world *w, struct object *wl, const char *reason)
 	w_patch(w, wl, text);
 }
 
-struct world *slice_grown(struct object **old, struct object **new)
+struct world *slice_races(struct object **old)
 {
 	struct world *w = w_new(2);
 
@@ -65,6 +65,13 @@ struct world *slice_grown(struct object **old, struct object **new)
 	*old = a_slice(w, slice_name(w, old_name, 1), NULL, 2);
 	quota_at(w, *old, NULL);
 	w_settle(w);
+	return w;
+}
+
+struct world *slice_grown(struct object **old, struct object **new)
+{
+	struct world *w = slice_races(old);
+
 	admit(w, 2, old_name);
 	w_settle(w);
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"),

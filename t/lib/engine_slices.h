@@ -19,6 +19,9 @@ struct object *a_slice(struct world *w, const char *name, const char *of, int co
 /* Kueue on the manager finishes the Workload. */
 void slice_finish(struct world *w, struct object *wl, const char *reason);
 
+/* A job of two pods that has quota, and waits for w1 or w2. */
+struct world *slice_races(struct object **old);
+
 /*
  * A job of two pods that runs on w2, and which the user made four pods big. Kueue made a slice for
  * it.

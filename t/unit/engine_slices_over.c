@@ -246,11 +246,30 @@ static void waits_for_a_refused_end(const char *cluster)
 	w_free(w);
 }
 
+/* The user makes the job bigger before a worker has taken it. */
+static void replaced_before_it_won(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_races(&old);
+
+	new = a_slice(w, slice_name(w, new_name, 2), old_name, 4);
+	w_settle(w);
+	ok(clone_of(w, 1, old_name) && clone_of(w, 2, old_name), "a slice races");
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, NULL);
+	w_settle(w);
+	ok(clone_of(w, 1, new_name) && clone_of(w, 2, new_name), "it is replaced: the next races");
+	ok(!clone_of(w, 1, old_name) && !clone_of(w, 2, old_name),
+	   "... and what never ran takes no quota from it");
+	w_free(w);
+}
+
 int main(void)
 {
 	forgotten();
 	the_last_one_ends();
 	replaced_without_quota();
+	replaced_before_it_won();
 	the_next_one_is_evicted();
 	made_anew_beside_the_copy();
 	copy_out_of_sight();

@@ -92,6 +92,25 @@ bool slices_is_inherited(const struct pass *p)
 	return any_slice(p, is_alive);
 }
 
+static bool has_won(const struct pass *p, const struct facts *f)
+{
+	(void)p;
+	return f->s[S_CLUSTER].n > 0;
+}
+
+bool slices_hands_on(const struct pass *p)
+{
+	if (has_won(p, p->f) || any_slice(p, has_won)) {
+		return true;
+	}
+	for (CLONES_EACH(k, p)) {
+		if (twin_there(p, k) != TWIN_ABSENT) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool slices_is_other(const struct pass *p, const struct record *job)
 {
 	return inplace_is_elastic(p) && twin_of_job(p, job) == TWIN_OTHER &&

@@ -23,6 +23,11 @@ bool slices_inherits(const struct pass *p, const struct facts *job);
  */
 bool slices_is_inherited(const struct pass *p);
 /*
+ * May a copy of the job be somewhere, which a replaced Workload hands on? Where no slice has won,
+ * its clones only take room from the slice that waits.
+ */
+bool slices_hands_on(const struct pass *p);
+/*
  * Is it a copy of the job for which another Workload stands, which this one does not replace? It
  * goes with that one.
  */

@@ -343,7 +343,8 @@ static void made_anew(struct pass *p)
 
 static void finished(struct pass *p)
 {
-	if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON]) && slices_is_inherited(p)) {
+	if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON]) && slices_is_inherited(p) &&
+	    (!pass_look(p) || slices_hands_on(p))) {
 		slices_pass_on(p);
 		return;
 	}
