@@ -162,6 +162,14 @@ void give_quota(struct world *w, struct object *wl)
 	w_tell(w, wl, EV_OBSERVED, VIA_WATCH);
 }
 
+void queue_again(struct world *w, struct object *wl)
+{
+	release_quota(w, wl);
+	w_settle(w);
+	give_quota(w, wl);
+	w_settle(w);
+}
+
 void quota_at(struct world *w, struct object *wl, const char *cluster)
 {
 	char text[1024];

@@ -46,6 +46,9 @@ void release_quota(struct world *w, struct object *wl);
 /* Core Kueue gives quota to a Workload that was evicted. */
 void give_quota(struct world *w, struct object *wl);
 
+/* Both, one after the other: the next round of an evicted Workload begins. */
+void queue_again(struct world *w, struct object *wl);
+
 /* Core Kueue gives quota to a slice; 'cluster': where the one that it replaces runs, or NULL. */
 void quota_at(struct world *w, struct object *wl, const char *cluster);
 

@@ -199,9 +199,9 @@ static bool clusters_active(struct sim *s, const struct site *site, char *why, s
 
 bool rest_reached(struct sim *s, char *why, size_t n)
 {
+	/* An OriginClash goes ten minutes after another manager's objects were in sight. */
 	if (s->led_at > 0 && s->now - s->led_at < 11 * MINUTE) {
-		snprintf(why, n,
-			 "a name leads elsewhere"); /* and shows another manager's objects */
+		snprintf(why, n, "a name leads elsewhere");
 		return false;
 	}
 	if (s->places && !s->places->is_over) {

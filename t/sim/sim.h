@@ -155,7 +155,6 @@ struct conn {
 	int64_t up_at; /* the link has been up since then; INT64_MAX: it is not */
 };
 
-/* A daemon process; 'gen' tells its incarnations apart. */
 /*
  * What a daemon decided last of a Workload: to which plane the cluster led that it names. The write
  * may leave much later.
@@ -165,6 +164,7 @@ struct sent_win {
 	size_t plane;
 };
 
+/* A daemon process; 'gen' tells its incarnations apart. */
 struct proc {
 	struct sim *sim;
 	struct site *site;
@@ -443,7 +443,7 @@ void leads_decided(struct proc *p, const struct op *op);
 size_t leads_place(struct proc *p, const struct transport_request *r);
 /* Does the winner's name lead to another server than when it won? */
 bool leads_renamed(struct sim *s, const struct json *wl);
-/* The server that the Workload's winner was when it won; NULL: it names none, or see above. */
+/* The server that the Workload's winner was when it won; NULL: it names none. */
 struct plane *leads_winner(struct sim *s, const struct json *wl);
 /* A daemon's write made the cluster the winner. */
 void leads_won(struct sim *s, const struct json *wl);

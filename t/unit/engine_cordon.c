@@ -260,10 +260,7 @@ static struct object *comes_back(struct world *w, const char *value)
 		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":0}}");
 	evict(w, wl, "check");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	w->stay_down[2] = false;
 	w_link(w, 2, LINK_UP);
 	w_settle(w);

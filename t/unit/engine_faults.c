@@ -132,10 +132,7 @@ static void foreign_job(void)
 	ok(theirs->used, "trap_52: theirs is untouched");
 	evict(w, wl, "x");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	log = w_take(w);
 	ok(strstr(log, "create 1 Workload") && strstr(log, "create 3 Workload") &&
 		   !strstr(log, "create 2 Workload"),

@@ -124,10 +124,7 @@ static void led_on_beside_a_leftover(void)
 	w_later(w, TIMEOUT + 10 * SECOND);
 	evict(w, wl, "x");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	admit(w, 1, "wl-j");
 	w_later(w, 10 * SECOND);
 	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"),

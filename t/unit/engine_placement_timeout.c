@@ -188,10 +188,7 @@ static void clock_ahead(void)
 	is_str(check_state(w, wl), "Pending", "our clock is ahead: a new Workload has a minute");
 	w_advance(w, 1);
 	is_str(check_state(w, wl), "Retry", "... in which workers may take it");
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	w_advance(w, 5 * MINUTE - 1);
 	is_str(check_state(w, wl), "Pending", "... when it comes back it has the whole time");
 	w_advance(w, 1);

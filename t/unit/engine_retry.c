@@ -15,10 +15,7 @@ static void next_round(struct world *w, struct object *wl)
 	}
 	evict(w, wl, "Evicted due to AdmissionCheck in Retry state");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 }
 
 static bool may_be_admitted(struct world *w, cluster_id c)

@@ -79,10 +79,7 @@ static void rounds_across_a_restart(void)
 	is_int((int)clones(w, 4), 3, "a restart does not begin the next round");
 	w_advance(w, 40 * 1000);
 	is_str(nominated(w, wl), "[\"w1\",\"w2\",\"w3\",\"w4\"]", "... which comes when it is due");
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	is_int((int)clones(w, 4), 3, "quota lost and won: from the beginning");
 	w_free(w);
 }

@@ -45,10 +45,7 @@ static void next_round(struct world *w, struct object *wl)
 {
 	evict(w, wl, "Evicted due to AdmissionCheck in Retry state");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 }
 
 /* The name of the Event in the log that reports what is refused. */

@@ -385,10 +385,7 @@ static void left_out_of_reach(void)
 	w_settle(w);
 	evict(w, wl, "x");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	admit(w, 1, "wl-j");
 	w_later(w, 1000);
 	is_str(w_str(w, wl, "/status/clusterName"), "",

@@ -22,10 +22,7 @@ static void cluster_deleted(void)
 	is_str(check_message(w, wl), "Admitting remote lost, Previously: \"Ready\"", "message");
 	evict(w, wl, "x");
 	w_settle(w);
-	release_quota(w, wl);
-	w_settle(w);
-	give_quota(w, wl);
-	w_settle(w);
+	queue_again(w, wl);
 	ok(clone_of(w, 1, "wl-j") && clone_of(w, 3, "wl-j"), "the next round goes to the others");
 	is_str(w_str(w, wl, "/status/nominatedClusterNames"), "[\"w1\",\"w3\"]",
 	       "and to them alone");

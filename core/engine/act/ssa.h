@@ -19,7 +19,7 @@ struct json *ssa_body(struct pass *p, struct record *r);
 struct json *ssa_list(struct arena *a, struct json *body, const char *key);
 /* Sets our check's entry in 'body': state, message, and the time if the state changes. */
 void ssa_check(struct pass *p, struct json *body, enum check_state state, mk_str message);
-/* Sets our check's time to now, whatever its state. */
+/* Sets our check's lastTransitionTime, whatever its state. */
 void ssa_check_time(struct pass *p, struct json *body, int64_t wall_ms);
 /* Adds or replaces condition 'type' with status True. */
 void ssa_condition(struct engine *e, struct json *body, const char *type, mk_str reason,

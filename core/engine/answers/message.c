@@ -344,7 +344,6 @@ void message_owed(struct pass *p)
 {
 	struct arena *a = p->e->out->arena;
 	mk_str late, name, head;
-	bool more;
 
 	if (!p->owed || !p->checked || p->over || (p->f->flags & (F_FINISHED | F_TERMINATING)) ||
 	    (p->state != CHECK_READY && p->state != CHECK_PENDING)) {
@@ -353,7 +352,7 @@ void message_owed(struct pass *p)
 	late = refusal_words(p->e, p->owed);
 	if (late.n > 0) {
 		name = slices_waits(p) ? STR("") : p->f->s[S_CLUSTER];
-		name = name.n > 0 ? name : verdict_admitted_name(said(p), &more);
+		name = name.n > 0 ? name : verdict_told_winner(p);
 		head = name.n > 0 ? verdict_admitted_by(a, name) : STR(ENDED);
 		(void)write(p, arena_printf(a, "%.*s; %.*s", STR_ARG(head), STR_ARG(late)),
 			    R_WAITING);

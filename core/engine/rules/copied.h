@@ -27,7 +27,7 @@ bool copied_elsewhere(const struct pass *p, const struct clone *k);
  * it led before.
  */
 bool copied_only_since(const struct pass *p, const struct clone *k);
-/* The server where the recorded winner won, as server_place(); 0: that cannot be told. */
+/* The server where the recorded winner won, as server_place(); 0: not known. */
 uint64_t copied_won_place(struct pass *p);
 /* Is the Workload's text, which alone can tell that, still to be read? */
 bool copied_is_unread(struct pass *p);
@@ -36,7 +36,7 @@ bool copied_is_unread(struct pass *p);
  * Ready that tells it, wall ms.
  */
 int64_t copied_wins(struct pass *p, const struct clone *k);
-/* Does the clone's cluster lead there? 1, -1: to another server, 0: that cannot be told. */
+/* Does the clone's cluster lead there? 1, -1: to another server, 0: not known. */
 int copied_won_there(struct pass *p, const struct clone *k);
 /*
  * The recorded winner's MultiKueueCluster is gone, perhaps because it was renamed, or leads

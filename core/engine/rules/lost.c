@@ -178,10 +178,9 @@ static bool is_any_untried(const struct engine *e)
 bool lost_waits_elsewhere(struct pass *p, struct clone *k)
 {
 	int64_t since = lost_elsewhere(p, k);
+	bool untried = since != INT64_MAX && is_any_untried(p->e);
 
-	if (since == INT64_MAX) {
-		return false;
-	}
-	p->anywhere |= is_any_untried(p->e);
-	return !pass_is_due(p, lost_elsewhere_until(p, k->c, since)) || is_any_untried(p->e);
+	p->anywhere |= untried;
+	return since != INT64_MAX &&
+	       (!pass_is_due(p, lost_elsewhere_until(p, k->c, since)) || untried);
 }

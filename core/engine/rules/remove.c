@@ -296,7 +296,7 @@ static bool may_have_won(const struct pass *p, const struct clone *k)
 	return clone_is(k, F_ADMITTED) && !copied_elsewhere(p, k);
 }
 
-/* Has surely no job, and is not the winner's as far as that can be told? */
+/* Has surely no job, and is not the winner's as far as that is known? */
 static bool is_jobless(struct pass *p, struct clone *k)
 {
 	return !may_have_won(p, k) && watches_ready(p->e, k->c, p->kind) &&

@@ -19,8 +19,8 @@ void remove_all(struct pass *p, enum rule rule);
 /* The same for all clones but 'keep' (NULL: all). */
 void remove_losers(struct pass *p, const struct clone *keep);
 /*
- * The same while it is not known where the winner is: a clone with a job, or that may have one, may
- * be the winner's under another name, and stays.
+ * The same while the winner is not in sight: a clone with a job, or that may have one, may be the
+ * winner's under another name, and stays, unless its server is known to be another one.
  */
 void remove_jobless(struct pass *p, const struct clone *keep);
 /* Deletes a remote job of ours that was not made for the local job. */
