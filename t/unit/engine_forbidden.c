@@ -13,10 +13,11 @@ static struct world *w;
 
 static bool is_about_us(const struct event *ev)
 {
+	static const struct inflight write = {.type = OP_MERGE, .rule = R_JOB_STATUS};
 	static struct record r;
 	bool us;
 
-	refusal_saw(w->e, &r, R_JOB_STATUS, ev, true);
+	refusal_saw(w->e, &r, &write, ev, true);
 	us = refusal_of_object(&r) == INT64_MAX;
 	refusal_end(&r);
 	return us;

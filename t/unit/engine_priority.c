@@ -9,6 +9,10 @@
 	"{\"spec\":{\"priority\":" #value ",\"priorityClassRef\":{\"group\":" \
 	"\"kueue.x-k8s.io\",\"kind\":\"WorkloadPriorityClass\",\"name\":\"" name "\"}}}"
 
+#define COMPLETE                                                                      \
+	"{\"spec\":{\"suspend\":false},\"status\":{\"succeeded\":2,\"conditions\":[{" \
+	"\"type\":\"Complete\",\"status\":\"True\",\"reason\":\"CompletionsReached\"}]}}"
+
 static void changed_while_it_waits(void)
 {
 	struct world *w = w_new(2);
@@ -92,11 +96,46 @@ static void refused(void)
 	w_free(w);
 }
 
+/* A refused change is no refused removal: what is left there goes, and nothing is written before. */
+static void refused_until_the_end(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+	const char *log;
+
+	w_patch(w, wl, CLASS("low", 1));
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":false}}");
+	w->rig = (struct rig){.times = 1,
+			      .type = OP_MERGE,
+			      .cluster = 2,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_DENIED};
+	w_patch(w, wl, CLASS("high", 100));
+	w_settle(w);
+	is_int(w->rig.times, 0, "the running clone's worker refuses the priority");
+	(void)w_take(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	w_settle(w);
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"Finished\",\"status\":\"True\","
+		"\"reason\":\"Succeeded\"}]}}");
+	w_later(w, 10 * 1000);
+	log = w_take(w);
+	ok(strstr(log, "delete 2 Job") && strstr(log, "delete 2 Workload"), "its end: all goes");
+	ok(!strstr(log, "deactivate"), "... without a write to the clone before");
+	w_free(w);
+}
+
 int main(void)
 {
 	changed_while_it_waits();
 	changed_while_it_runs();
 	not_ours_to_change();
 	refused();
+	refused_until_the_end();
 	return done_testing();
 }

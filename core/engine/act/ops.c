@@ -395,7 +395,7 @@ static void conflict(struct engine *e, struct record *r, const struct inflight *
 	}
 	if (f->type == OP_DELETE && f->as_seen) {
 		/* News comes with each conflict of what changes all the time: it is no hurry. */
-		refusal_saw(e, r, f->rule, ev, false);
+		refusal_saw(e, r, f, ev, false);
 		back_off(e, r, refusal_before(r), 0, most_ms(f));
 	}
 }
@@ -412,7 +412,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		ending_gone(e, r, 0, r->epoch);
 	} else if (ev->code == ERR_NOT_FOUND && f->type != OP_CREATE) {
 		r->missed = true;
-		refusal_saw(e, r, f->rule, ev, false);
+		refusal_saw(e, r, f, ev, false);
 		settle(e, r, 0);
 	} else if (ev->code == ERR_FENCED) {
 		r->retry_at = e->now + FENCED_MS;
@@ -423,7 +423,7 @@ static void refused(struct engine *e, struct record *r, const struct inflight *f
 		if (f->rule == R_JOB_CREATE && for_good(ev->code)) {
 			job_refused(e, r, ev->text);
 		}
-		refusal_saw(e, r, f->rule, ev, for_good(ev->code));
+		refusal_saw(e, r, f, ev, for_good(ev->code));
 		if (f->rule == R_CREATE && for_good(ev->code)) {
 			rest(e, r, queue_backoff(refusal_before(r)));
 			rest_refused(e, r, ev->text); /* a longer wait, which grows */
@@ -479,7 +479,7 @@ void ops_done(struct engine *e, const struct event *ev)
 		} else {
 			unanswered(e, r, f);
 			unwritten(e, r, f);
-			refusal_saw(e, r, f->rule, ev, false);
+			refusal_saw(e, r, f, ev, false);
 			if (f->rule == R_CREATE && ev->http >= 500 && r->unanswered > 1) {
 				rest_refused(e, r, ev->text); /* a webhook of the worker is down */
 			}

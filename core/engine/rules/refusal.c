@@ -81,11 +81,15 @@ static void begin(const struct engine *e, struct refusal *f)
 	f->since = e->now;
 	f->since_ms = e->wall;
 	f->tell_at = e->now + REFUSAL_SAY_MS;
+	f->object_since = INT64_MAX;
+	f->stale_since = INT64_MAX;
 }
 
-void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struct event *ev,
-		 bool of_object)
+void refusal_saw(struct engine *e, struct record *r, const struct inflight *write,
+		 const struct event *ev, bool of_object)
 {
+	bool removes =
+		write->type == OP_DELETE || write->rule == R_STRIP || write->rule == R_DEACTIVATE;
 	struct refusal *f = r->refusal;
 
 	if (!f) {
@@ -93,12 +97,13 @@ void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struc
 		if (!f) {
 			return; /* the next refusal is the first, then */
 		}
-		begin(e, f);
-		f->object_since = INT64_MAX;
-		f->stale_since = INT64_MAX;
 		r->refusal = f;
 	}
-	f->rule = rule;
+	if (f->n == 0 || f->of_removal != removes) {
+		begin(e, f);
+	}
+	f->of_removal = removes;
+	f->rule = write->rule;
 	f->rested = false;
 	f->last_at = e->now;
 	f->n++;
@@ -167,6 +172,11 @@ int64_t refusal_since(const struct record *r)
 	return r && r->refusal ? r->refusal->since : INT64_MAX;
 }
 
+int64_t refusal_of_removal(const struct record *r)
+{
+	return r && r->refusal && r->refusal->of_removal ? r->refusal->since : INT64_MAX;
+}
+
 int64_t refusal_of_object(const struct record *r)
 {
 	return r && r->refusal ? r->refusal->object_since : INT64_MAX;
@@ -193,15 +203,6 @@ static const struct {
 	{R_SHRINK, "the new size of the Workload"},
 	{R_PRIORITY, "the changed priority"},
 	{R_DEACTIVATE, "the stop of the job"},
-	{R_LOSER, "the removal of what is left there"},
-	{R_RELEASE, "the removal of what is left there"},
-	{R_STALE, "the removal of what is left there"},
-	{R_DISQUALIFIED, "the removal of what is left there"},
-	{R_UNNOMINATED, "the removal of what is left there"},
-	{R_CORDON, "the removal of what is left there"},
-	{R_DELETED, "the removal of what is left there"},
-	{R_UNCHECKED, "the removal of what is left there"},
-	{R_SPEC, "the removal of what is left there"},
 };
 
 static const char *what_of(const struct record *r)
@@ -210,6 +211,9 @@ static const char *what_of(const struct record *r)
 		if (brings[i].rule == r->refusal->rule) {
 			return brings[i].words;
 		}
+	}
+	if (r->refusal->of_removal) {
+		return "the removal of what is left there";
 	}
 	return r->table->kind == KIND_WORKLOAD ? "a write to the Workload" : "a write to the job";
 }

@@ -21,6 +21,7 @@ struct refusal {
 	int64_t object_since; /* ... for what was written; INT64_MAX: the last had another cause */
 	int64_t stale_since;  /* ... since it was another one each time; INT64_MAX: the same */
 	enum rule rule;       /* of the last one */
+	bool of_removal;      /* all in the row were to remove or stop the object, or none was */
 	int64_t last_at;      /* ... its time */
 	unsigned n;           /* those in a row: the length of the rest */
 	int64_t tell_at;      /* an Event tells of it then */
@@ -31,11 +32,11 @@ struct refusal {
 };
 
 /*
- * A write of 'rule' to the object was refused, or its outcome is not known, as 'ev' says.
- * 'of_object': the same write would be refused again, as far as the code tells.
+ * The write 'f' to the object was refused, or its outcome is not known, as 'ev' says. 'of_object':
+ * the same write would be refused again, as far as the code tells.
  */
-void refusal_saw(struct engine *e, struct record *r, enum rule rule, const struct event *ev,
-		 bool of_object);
+void refusal_saw(struct engine *e, struct record *r, const struct inflight *f,
+		 const struct event *ev, bool of_object);
 /* A write was applied, or the record is freed. */
 void refusal_end(struct record *r);
 /*
@@ -45,6 +46,8 @@ void refusal_end(struct record *r);
 unsigned refusal_before(const struct record *r);
 /* Since when each write to the object is refused, monotonic ms; INT64_MAX: the last was not. */
 int64_t refusal_since(const struct record *r);
+/* The same, if they were to remove or stop it. */
+int64_t refusal_of_removal(const struct record *r);
 /*
  * The same, if the server judges what is written and not who writes it: missing rights, old
  * credentials and a server that is down say nothing about the object.

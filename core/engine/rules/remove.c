@@ -176,13 +176,13 @@ static bool remove_job(struct pass *p, struct clone *k, enum rule rule)
 static bool stop_first(struct pass *p, struct clone *k)
 {
 	const struct record *job = twin_record(p, k);
-	bool job_stays = refusal_since(job) != INT64_MAX && job->present;
+	bool job_stays = refusal_of_removal(job) != INT64_MAX && job->present;
+	bool stays = refusal_of_removal(k->r) != INT64_MAX && k->r->refusal->rule != R_DEACTIVATE;
 	struct op op = {.prio = PRIO_STOP, .subresource = ""};
 	struct arena *a = p->e->out->arena;
 
-	if ((!job_stays && (!k->r->refusal || k->r->refusal->rule == R_DEACTIVATE)) ||
-	    !clone_is(k, F_ACTIVE) || clone_is(k, F_FINISHED) || clone_is(k, F_TERMINATING) ||
-	    !pass_ready(p, k->r)) {
+	if ((!job_stays && !stays) || !clone_is(k, F_ACTIVE) || clone_is(k, F_FINISHED) ||
+	    clone_is(k, F_TERMINATING) || !pass_ready(p, k->r)) {
 		return false; /* where neither may be written, both are tried by turns */
 	}
 	(void)json_put(a, ops_merge(p->e, k->r, &op), "/spec/active", json_new_bool(a, false));
@@ -207,7 +207,7 @@ bool remove_is_passed_over(struct pass *p, struct clone *k)
 	const struct record *job = twin_record(p, k);
 	int64_t timeout = p->e->o.worker_lost_timeout_ms;
 
-	return refusal_since(job) != INT64_MAX && is_stopped(p, k) &&
+	return refusal_of_removal(job) != INT64_MAX && is_stopped(p, k) &&
 	       pass_is_due(p, lost_refused_until(p->e, k->c, job, timeout));
 }
 
