@@ -96,7 +96,7 @@ static void refused(void)
 	w_free(w);
 }
 
-/* A refused change is no refused removal: what is left there goes, and nothing is written before. */
+/* A refused change is no refused removal: all goes, and nothing is written to it before. */
 static void refused_until_the_end(void)
 {
 	struct world *w = w_new(2);
