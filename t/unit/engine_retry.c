@@ -406,6 +406,33 @@ static void failed_to_start(void)
 	w_free(w);
 }
 
+/* A worker was too busy to take the job, and the round there was given up: the next one tries. */
+static void refused_in_an_earlier_round(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w->rig = (struct rig){.times = 10000,
+			      .type = OP_CREATE,
+			      .cluster = 1,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_LIMITED};
+	w->rig_http = 429;
+	w_later(w, 16 * MINUTE);
+	is_str(check_state(w, wl), "Retry", "a job that is not taken for too long is given up");
+	w->rig = (struct rig){0};
+	next_round(w, wl);
+	w_later(w, 10 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, SECOND);
+	is_str(check_state(w, wl), "Ready", "the next round there is not given up unasked");
+	ok(w_find(w, 1, JOB, "ns", "j"), "... and has its job");
+	w_free(w);
+}
+
 /* The job has run for as long as it may: Kueue on the manager says so a moment later. */
 static void over_time(bool told)
 {
@@ -448,6 +475,7 @@ int main(void)
 	deactivated_before_the_win();
 	evicted_with_a_copy();
 	failed_to_start();
+	refused_in_an_earlier_round();
 	another_has_its_turn(preempted);
 	another_has_its_turn(out_of_sync);
 	alone(preempted, " evicted the Workload");

@@ -17,6 +17,7 @@
 #include "core/engine/rules/patience.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/rules/race.h"
+#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/scale.h"
@@ -150,6 +151,17 @@ static bool is_alone(const struct wl *w)
 	return w->owner->workloads.next == w->owner->workloads.prev;
 }
 
+/* How long the job could not be made counts in its own round only. */
+static bool forget_refusal(struct pass *p, struct clone *k)
+{
+	struct record *copy = twin_record(p, k);
+
+	if (copy) {
+		refusal_moot(copy, R_JOB_CREATE);
+	}
+	return true;
+}
+
 /*
  * No round is under way: removes clones and jobs, and resets backoffs and what was noted of the
  * round.
@@ -160,6 +172,7 @@ static void release(struct pass *p, enum rule rule)
 
 	for (CLONES_EACH(k, p)) {
 		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
+		(void)members_each(p, k, forget_refusal);
 	}
 	p->w->pace = pace_new();
 	p->w->round = round_new();
