@@ -66,6 +66,9 @@ static void check_user(struct sim *s, struct user *u, const struct quota *q)
 
 		u->room_ms[i] = room ? u->room_ms[i] + LOOK_MS : 0;
 		if (u->room_ms[i] > ROOM_MS) {
+			if (s->story) {
+				rest_say(s, u, wl);
+			}
 			fail(s, "room", "%s waits, and %s has had room for it for %lld s", u->name,
 			     p->name, (long long)u->room_ms[i] / SECOND);
 		}
