@@ -106,6 +106,33 @@ static void made_anew(bool by_standby)
 	w_free(w);
 }
 
+/* The copy was seen, and removed, when the Workload is made anew: none is where we cannot look. */
+static void made_anew_after_removal(bool at_once)
+{
+	struct world *w = w_new(3);
+	struct object *wl = running(w);
+
+	w->stay_down[3] = true;
+	w_link(w, 3, LINK_DOWN);
+	w_settle(w);
+	w_del(w, wl);
+	if (at_once) {
+		wl = a_workload(w, "j");
+		w_settle(w);
+		w_del(w, wl);
+	}
+	w_settle(w);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "the Workload goes, and its copy");
+	ok(holds_quota(w), "... and the job's status still says that it runs");
+	a_workload(w, "j");
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_later(w, 20 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL,
+	   at_once ? "made anew twice: the same" : "made anew: it runs on another worker at once");
+	w_free(w);
+}
+
 /* A new process has not seen the worker where the job runs when the Workload is made anew. */
 static void made_anew_unseen(void)
 {
@@ -454,6 +481,8 @@ int main(void)
 	leaves_config_and_is_lost();
 	made_anew(false);
 	made_anew(true);
+	made_anew_after_removal(false);
+	made_anew_after_removal(true);
 	made_anew_unseen();
 	made_anew_unnamed();
 	made_anew_outside();

@@ -292,6 +292,12 @@ bool copied_in_round_before(const struct pass *p)
 	return facts_is(p->f, F_WAS_EVICTED) && !is_seen(p);
 }
 
+/* Does the status of the job say nothing of copies? */
+static bool is_statusless(const struct pass *p)
+{
+	return p->grouped || (plug_adapter(p->e->o.plug, p->adapter)->d->flags & MK_STATUS_NONE);
+}
+
 bool copied_by_workload_before(const struct pass *p)
 {
 	const struct facts *job = p->job ? p->job->facts : NULL;
@@ -299,10 +305,18 @@ bool copied_by_workload_before(const struct pass *p)
 	if (!p->f || !facts_is(job, F_MANAGED) || is_seen(p)) {
 		return false;
 	}
-	if (p->grouped || (plug_adapter(p->e->o.plug, p->adapter)->d->flags & MK_STATUS_NONE)) {
+	if (is_statusless(p)) {
 		return job->made_ms != 0 && p->f->made_ms > job->made_ms + MADE_MS;
 	}
 	return facts_is(job, F_ACTIVE);
+}
+
+bool copied_is_told_by_job(const struct pass *p)
+{
+	const struct facts *job = p->job ? p->job->facts : NULL;
+
+	return facts_is(job, F_MANAGED) && is_seen(p) &&
+	       (is_statusless(p) || facts_is(job, F_ACTIVE));
 }
 
 /*

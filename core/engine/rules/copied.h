@@ -50,9 +50,12 @@ bool copied_in_round_before(const struct pass *p);
  * says that it runs; where that is not the job's own, the Workload is younger than the job.
  */
 bool copied_by_workload_before(const struct pass *p);
+/* Would the job say so after its Workload has gone, while this process has seen the copy? */
+bool copied_is_told_by_job(const struct pass *p);
 /*
- * Before the win: the same, or did a round end before this process began, and has it not seen the
- * cluster since? A copy may be there, which Kueue there may start again.
+ * Before the win: the same as copied_by_workload_before, or did a round end before this process
+ * began, and has it not seen the cluster since? A copy may be there, which Kueue there may start
+ * again.
  */
 bool copied_before(const struct pass *p, const struct cluster *c);
 /* May it run on a server to which 'c' led before? The pass comes again at the end of the wait. */

@@ -151,7 +151,6 @@ static bool is_alone(const struct wl *w)
 	return w->owner->workloads.next == w->owner->workloads.prev;
 }
 
-/* How long the job could not be made counts in its own round only. */
 static bool forget_refusal(struct pass *p, struct clone *k)
 {
 	struct record *copy = twin_record(p, k);
@@ -160,6 +159,14 @@ static bool forget_refusal(struct pass *p, struct clone *k)
 		refusal_moot(copy, R_JOB_CREATE);
 	}
 	return true;
+}
+
+/* How long the job could not be made counts in its own round only. */
+static void forget_refusals(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		(void)members_each(p, k, forget_refusal);
+	}
 }
 
 /*
@@ -172,8 +179,8 @@ static void release(struct pass *p, enum rule rule)
 
 	for (CLONES_EACH(k, p)) {
 		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
-		(void)members_each(p, k, forget_refusal);
 	}
+	forget_refusals(p);
 	p->w->pace = pace_new();
 	p->w->round = round_new();
 	members_new_round(p);
@@ -411,6 +418,7 @@ static void without_local(struct pass *p)
 		}
 	}
 	remove_all(p, p->w->gc ? R_GC : R_GONE);
+	forget_refusals(p);
 	slices_over(p);
 }
 
@@ -512,12 +520,15 @@ static void await(const struct pass *p)
 	}
 }
 
-/* For a job whose copy is out of sight a Workload may be made anew: it has to know. */
+/*
+ * For a job a Workload may be made anew: it has to know of a copy that is out of sight, and that
+ * one which was seen has gone.
+ */
 static bool is_remembered(struct pass *p)
 {
 	int64_t until = copied_unnamed_until(p);
 
-	return until != INT64_MIN && !pass_is_due(p, until);
+	return (until != INT64_MIN && !pass_is_due(p, until)) || copied_is_told_by_job(p);
 }
 
 void workload_pass(struct engine *e, struct wl *w)
