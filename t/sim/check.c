@@ -439,7 +439,8 @@ void check_send(struct proc *p, const struct msg *m)
 		const struct proc *q = &s->proc[i];
 
 		if (q != p && q->site == p->site && q->alive && q->leads &&
-		    q->fence_until > s->now && !excuse_forgotten(s, p, q)) {
+		    q->fence_until > s->now && !excuse_forgotten(s, p, q) &&
+		    !excuse_forgotten(s, q, p)) {
 			fail(s, "one writer", "daemons %zu and %zu may both write", p->index,
 			     q->index);
 		}
