@@ -357,6 +357,45 @@ static void theirs_where_ours_was(void)
 	w_free(w);
 }
 
+/*
+ * The copy has ended, and its end is on the manager, which is restored to a time before. The
+ * Workloads are listed again, the jobs are not yet.
+ */
+static void end_is_taken_back(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w), *job = w_find(w, 0, JOB, "ns", "j");
+	char *text = w_dup(str_of(job->text));
+	uint64_t last = job->rv, number;
+
+	ok(str_u64(str_sub(str_of(job->uid), 4, 32), &number), "uids are numbers");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	w_settle(w);
+	ok(strstr(job->text, "Complete") != NULL, "the end of the copy is on the manager");
+	w_event(w, EV_BEHIND, 0, KIND_WORKLOAD);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_step(w);
+	w_free_object(job);
+	w->turns[0]++;
+	w->uid = number - 1;
+	job = put_back(w, 0, JOB, text, last);
+	for (uint16_t kind = 0; kind < JOB; kind++) {
+		w_list(w, 0, kind);
+	}
+	w_later(w, 30000);
+	ok(!strstr(w_str(w, wl, "/status/conditions"), "Finished"),
+	   "it is restored: while its jobs are not listed, the Workload is not Finished");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... and the copy stays");
+	w_list(w, 0, JOB);
+	w_later(w, 30000);
+	ok(strstr(job->text, "Complete") && strstr(w_str(w, wl, "/status/conditions"), "Finished"),
+	   "the end is written once more, then Finished");
+	free(text);
+	w_free(w);
+}
+
 int main(void)
 {
 	low_versions_in_a_new_epoch();
@@ -370,6 +409,7 @@ int main(void)
 	not_sure(EV_STALE);
 	local_is_back();
 	back_while_in_doubt();
+	end_is_taken_back();
 	not_ours_and_old();
 	theirs_where_ours_was();
 	return done_testing();

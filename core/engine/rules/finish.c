@@ -113,13 +113,38 @@ static bool is_refused_for_long(struct pass *p)
 	return since != INT64_MAX && pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
 }
 
+/* The same, when the manager does not let us see its jobs. */
+static bool is_unseen_for_long(struct pass *p)
+{
+	int64_t since = hidden_since(p->e->clusters[CLUSTER_MANAGER], p->kind);
+
+	return since != INT64_MAX && pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
+}
+
+/*
+ * Is what was last seen of the local job so? Where the manager was restored, its store has not what
+ * was written since, until a list shows it again.
+ */
+static bool is_believed(struct pass *p)
+{
+	return manager_knows(p->e, p->kind) || is_unseen_for_long(p);
+}
+
+/* Does the local job, which is there, have its end? */
+static bool has_end(struct pass *p)
+{
+	return facts_is(p->job->facts, F_ENDED) && is_believed(p);
+}
+
 /* Is what was to be written there? Else it is owed. */
 static bool is_home(struct pass *p, enum sync done)
 {
-	if (done != SYNC_SAME) {
+	bool home = done == SYNC_SAME && is_believed(p);
+
+	if (!home) {
 		refusal_owed(p);
 	}
-	return done == SYNC_SAME;
+	return home;
 }
 
 /*
@@ -146,7 +171,7 @@ static bool end_is_home(struct pass *p, struct record *remote, const struct fact
 		done = job_status(p, remote, R_LAST_STATUS, true);
 		return is_home(p, p->status_unfit && words ? job_ended_status(p, words) : done);
 	}
-	if (facts_is(p->job->facts, F_ENDED)) {
+	if (has_end(p)) {
 		return true; /* the end was taken, the rest of the status is not */
 	}
 	was = p->job->inflight;
@@ -283,7 +308,7 @@ static bool copy_is_told(struct pass *p, struct clone *k)
 		return lacks_object(p);
 	}
 	if (!facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
-	    facts_is(p->job->facts, F_ENDED)) {
+	    has_end(p)) {
 		return true;
 	}
 	if (!seen.kept) {
@@ -316,8 +341,8 @@ bool finish_lets_go(struct pass *p, struct clone *k)
 bool finish_would_owe(struct pass *p, const struct clone *k)
 {
 	return p->local && !facts_is(p->f, F_TERMINATING) && counts(p, k) && p->job &&
-	       facts_is(p->job->facts, F_MANAGED) &&
-	       !(p->job->facts->flags & (F_TERMINATING | F_ENDED));
+	       facts_is(p->job->facts, F_MANAGED) && !facts_is(p->job->facts, F_TERMINATING) &&
+	       !has_end(p);
 }
 
 bool finish_has_ended(struct pass *p, const struct clone *k)
@@ -451,14 +476,6 @@ void finish_forget(struct pass *p)
 	}
 }
 
-/* The same as is_refused_for_long, when the manager does not let us see its jobs. */
-static bool is_unseen_for_long(struct pass *p)
-{
-	int64_t since = hidden_since(p->e->clusters[CLUSTER_MANAGER], p->kind);
-
-	return since != INT64_MAX && pass_is_due(p, since + p->e->o.worker_lost_timeout_ms);
-}
-
 /* True when this object's status is up to date. */
 static bool object_done(struct pass *p, struct clone *k)
 {
@@ -472,7 +489,7 @@ static bool object_done(struct pass *p, struct clone *k)
 	if (table_view(k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);
 	}
-	if (p->grouped && twin == TWIN_ABSENT && facts_is(p->job->facts, F_ENDED)) {
+	if (p->grouped && twin == TWIN_ABSENT && has_end(p)) {
 		return true;
 	}
 	if (twin == TWIN_ABSENT && !twin_surely_absent(p, t, p->w->ns, p->object)) {

@@ -99,10 +99,10 @@ static bool is_owed(const struct engine *e, const struct record *r)
 		return false;
 	}
 	if (r->table->kind == KIND_WORKLOAD) {
-		return !facts_is(local->facts, F_FINISHED);
+		return !manager_knows(e, KIND_WORKLOAD) || !facts_is(local->facts, F_FINISHED);
 	}
 	job = manager_get(e, r->table->kind, r->ns, r->name);
-	return job ? !facts_is(job->facts, F_ENDED) : !manager_knows(e, r->table->kind);
+	return !manager_knows(e, r->table->kind) || (job && !facts_is(job->facts, F_ENDED));
 }
 
 static bool has_ended(const struct record *r)
