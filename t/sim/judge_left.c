@@ -34,8 +34,11 @@ bool judge_winner_is_anew(const struct sim *s, const struct site *site, const st
 	return c && str_cmp(json_str_at(c, "/metadata/creationTimestamp"), won) >= 0;
 }
 
-/* Was it replaced while it had quota, by a slice that has not come to its end? */
-static bool is_inherited(struct sim *s, const struct json *wl)
+/*
+ * Was it replaced while it had quota, by a slice that has not come to its end, and had it won, or
+ * is a copy of the job on 'p'?
+ */
+static bool is_inherited(struct sim *s, const struct plane *p, const struct json *wl)
 {
 	const struct user *u = user_by_workload(s, wl);
 	const struct json *newest = u != NULL ? workload_of(s, u) : NULL;
@@ -43,7 +46,8 @@ static bool is_inherited(struct sim *s, const struct json *wl)
 	return is_replaced(wl) && has_condition(wl, "QuotaReserved") &&
 	       !has_condition(wl, "Evicted") && !has_condition(newest, "Finished") &&
 	       (has_condition(newest, "QuotaReserved") || !has_condition(newest, "Evicted")) &&
-	       json_at(newest, SLICE_OF) != NULL;
+	       json_at(newest, SLICE_OF) != NULL &&
+	       (leads_winner(s, wl) != NULL || judge_is_marked(s, user_job(u, p)));
 }
 
 /* Does that Workload of the manager want an object with its uid on 'p'? */
@@ -53,7 +57,7 @@ static bool wants(struct sim *s, const struct site *site, const struct plane *p,
 	const struct plane *winner = leads_winner(s, wl);
 
 	return wl && !json_at(wl, "/metadata/deletionTimestamp") &&
-	       !(has_condition(wl, "Finished") && !is_inherited(s, wl)) &&
+	       !(has_condition(wl, "Finished") && !is_inherited(s, p, wl)) &&
 	       has_condition(wl, "QuotaReserved") &&
 	       (!winner || winner == p || judge_winner_is_anew(s, site, wl));
 }

@@ -264,12 +264,69 @@ static void replaced_before_it_won(void)
 	w_free(w);
 }
 
+/* The copy of an evicted run cannot be removed from w2, and the slice waits on w1 and w2. */
+static void replaced_beside_a_copy_that_stays(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_races(&old);
+
+	admit(w, 2, old_name);
+	w_settle(w);
+	refuse_jobs(w, OP_DELETE, 1000000);
+	evict(w, old, "x");
+	w_settle(w);
+	release_quota(w, old);
+	w_settle(w);
+	quota_at(w, old, NULL);
+	w_later(w, 10 * 1000);
+	ok(clone_of(w, 1, old_name) && w_find(w, 2, JOB, "ns", "j"),
+	   "a slice races again while its copy is left");
+	new = a_slice(w, slice_name(w, new_name, 2), old_name, 4);
+	w_settle(w);
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, NULL);
+	w_settle(w);
+	ok(!clone_of(w, 1, old_name), "it is replaced: its clone goes where no copy is");
+	ok(clone_of(w, 2, old_name) != NULL, "... that of the copy stays");
+	w_free(w);
+}
+
+/* A slice that waited is replaced by one that wins another place. */
+static void replaced_by_one_that_won(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_races(&old);
+
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_DELETE,
+			      .cluster = 1,
+			      .kind = KIND_WORKLOAD,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	new = a_slice(w, slice_name(w, new_name, 2), old_name, 4);
+	w_settle(w);
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	quota_at(w, new, NULL);
+	w_settle(w);
+	admit(w, 2, new_name);
+	w_later(w, 60 * 1000);
+	ok(w_find(w, 2, JOB, "ns", "j") && clone_of(w, 1, old_name),
+	   "a slice wins, and what the one before waits as cannot be deleted yet");
+	w->rig.times = 0;
+	w_later(w, 600 * 1000);
+	ok(!clone_of(w, 1, old_name) && !clone_of(w, 2, old_name),
+	   "... it goes as soon as it can be");
+	w_free(w);
+}
+
 int main(void)
 {
 	forgotten();
 	the_last_one_ends();
 	replaced_without_quota();
 	replaced_before_it_won();
+	replaced_beside_a_copy_that_stays();
+	replaced_by_one_that_won();
 	the_next_one_is_evicted();
 	made_anew_beside_the_copy();
 	copy_out_of_sight();

@@ -4,11 +4,13 @@
 
 #include "core/base/hash.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
 #include "core/engine/rules/inplace.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/race.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/twin.h"
+#include "core/engine/rules/won.h"
 
 static bool may_be_replaced(const struct facts *f)
 {
@@ -92,25 +94,6 @@ bool slices_is_inherited(const struct pass *p)
 	return any_slice(p, is_alive);
 }
 
-static bool has_won(const struct pass *p, const struct facts *f)
-{
-	(void)p;
-	return f->s[S_CLUSTER].n > 0;
-}
-
-bool slices_hands_on(const struct pass *p)
-{
-	if (has_won(p, p->f) || any_slice(p, has_won)) {
-		return true;
-	}
-	for (CLONES_EACH(k, p)) {
-		if (twin_there(p, k) != TWIN_ABSENT) {
-			return true;
-		}
-	}
-	return false;
-}
-
 bool slices_is_other(const struct pass *p, const struct record *job)
 {
 	return inplace_is_elastic(p) && twin_of_job(p, job) == TWIN_OTHER &&
@@ -147,10 +130,28 @@ static void wake(const struct pass *p, bool (*which)(const struct facts *f))
 	}
 }
 
+/*
+ * Lets go what no copy runs as, and none will: a Workload that was replaced begins nothing where it
+ * had not won.
+ */
+static void release_idle(struct pass *p)
+{
+	struct clone *winner = pass_clone_on(p, won_named(p, p->f->s[S_CLUSTER]));
+
+	winner = winner ? alias_speaker(winner) : NULL;
+	for (CLONES_EACH(k, p)) {
+		if (k != winner && (twin_is_ours(k->twin) || k->twin == TWIN_STALE) &&
+		    twin_there(p, k) == TWIN_ABSENT) {
+			(void)remove_remote(p, k, R_LOSER);
+		}
+	}
+}
+
 void slices_pass_on(struct pass *p)
 {
 	uint64_t news = 0;
 
+	release_idle(p);
 	for (CLONES_EACH(k, p)) {
 		if (clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
 			news = 31 * news + hash64(str_of(k->r->uid)) + k->r->rv;

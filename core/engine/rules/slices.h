@@ -23,11 +23,6 @@ bool slices_inherits(const struct pass *p, const struct facts *job);
  */
 bool slices_is_inherited(const struct pass *p);
 /*
- * May a copy of the job be somewhere, which a replaced Workload hands on? Where no slice has won,
- * its clones only take room from the slice that waits.
- */
-bool slices_hands_on(const struct pass *p);
-/*
  * Is it a copy of the job for which another Workload stands, which this one does not replace? It
  * goes with that one.
  */
@@ -39,7 +34,10 @@ void slices_wait(struct pass *p, struct clone *k);
 /* The clone as which 'job' runs there until that slice is admitted; NULL: it is not there. */
 struct record *slices_running(const struct pass *p, const struct clone *k,
 			      const struct record *job);
-/* For a Workload that was replaced: its clone was evicted, and the slice that waits must know. */
+/*
+ * For a Workload that was replaced: keeps the clones as which a copy runs, or where it had won, and
+ * no others. When such a clone was evicted, the slice that waits must know.
+ */
 void slices_pass_on(struct pass *p);
 /* This Workload's round is over, and what it replaced has nothing to hand on any more. */
 void slices_over(struct pass *p);

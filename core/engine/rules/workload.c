@@ -363,8 +363,7 @@ static void made_anew(struct pass *p)
 
 static void finished(struct pass *p)
 {
-	if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON]) && slices_is_inherited(p) &&
-	    (!pass_look(p) || slices_hands_on(p))) {
+	if (slices_is_replaced(p, p->f->s[S_FINISHED_REASON]) && slices_is_inherited(p)) {
 		slices_pass_on(p);
 		return;
 	}
