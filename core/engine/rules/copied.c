@@ -13,7 +13,10 @@
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/won.h"
 
-enum { MADE_MS = 10 * 1000 }; /* Kueue makes the Workload of a new job within this time */
+enum {
+	MADE_MS = 10 * 1000, /* Kueue makes the Workload of a new job within this time, */
+	SOON_MS = 1000,      /* ... and mostly within this; dates are whole seconds */
+};
 
 /* A server whose identity may not be read is known by the name that leads to it. */
 static uint64_t place_of(const struct cluster *c)
@@ -298,6 +301,15 @@ static bool is_statusless(const struct pass *p)
 	return p->grouped || (plug_adapter(p->e->o.plug, p->adapter)->d->flags & MK_STATUS_NONE);
 }
 
+/* Is the Workload of such a job younger than that by more than 'ms'? */
+static bool is_younger(const struct pass *p, int64_t ms)
+{
+	const struct facts *job = p->job->facts;
+
+	return is_statusless(p) && !is_seen(p) && job->made_ms != 0 &&
+	       p->f->made_ms > job->made_ms + ms;
+}
+
 bool copied_by_workload_before(const struct pass *p)
 {
 	const struct facts *job = p->job ? p->job->facts : NULL;
@@ -305,10 +317,7 @@ bool copied_by_workload_before(const struct pass *p)
 	if (!p->f || !facts_is(job, F_MANAGED) || is_seen(p)) {
 		return false;
 	}
-	if (is_statusless(p)) {
-		return job->made_ms != 0 && p->f->made_ms > job->made_ms + MADE_MS;
-	}
-	return facts_is(job, F_ACTIVE);
+	return is_statusless(p) ? is_younger(p, MADE_MS) : facts_is(job, F_ACTIVE);
 }
 
 bool copied_is_told_by_job(const struct pass *p)
@@ -333,11 +342,16 @@ bool copied_left_behind(struct pass *p, const struct cluster *c)
 			    lost_after(p->e, p->e->now - (p->e->wall - left), lost_patience(p->e)));
 }
 
+/*
+ * A Workload that came a few seconds after its job may be the second one: a process that is gone
+ * may have placed the first in that time. Only a worker that this one never saw is in doubt.
+ */
 bool copied_before(const struct pass *p, const struct cluster *c)
 {
 	return p->job && facts_is(p->job->facts, F_MANAGED) && facts_is(p->f, F_QUOTA) &&
 	       p->f->s[S_CLUSTER].n == 0 &&
-	       (copied_by_workload_before(p) || (copied_in_round_before(p) && !c->was_up));
+	       (copied_by_workload_before(p) ||
+		(!c->was_up && (copied_in_round_before(p) || is_younger(p, SOON_MS))));
 }
 
 /* --- a server without a name ------------------------------------------------------------------ */

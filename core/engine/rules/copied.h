@@ -54,8 +54,8 @@ bool copied_by_workload_before(const struct pass *p);
 bool copied_is_told_by_job(const struct pass *p);
 /*
  * Before the win: the same as copied_by_workload_before, or did a round end before this process
- * began, and has it not seen the cluster since? A copy may be there, which Kueue there may start
- * again.
+ * began, or perhaps a Workload before this one, and has it not seen the cluster since? A copy may
+ * be there, which Kueue there may start again.
  */
 bool copied_before(const struct pass *p, const struct cluster *c);
 /* May it run on a server to which 'c' led before? The pass comes again at the end of the wait. */
