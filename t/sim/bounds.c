@@ -281,8 +281,8 @@ static bool was_forbidden(const struct sim *s, const struct plane *w)
 	for (size_t i = 0; i < s->n_faults; i++) {
 		const struct fault *f = &s->fault[i];
 
-		if (f->plane == w->index && f->kind->hides_worker && s->now >= f->at &&
-		    s->now < f->until + FORBIDDEN_MS) {
+		if (f->plane == w->index && (f->kind->hides_worker || f->hides) &&
+		    s->now >= f->at && s->now < f->until + FORBIDDEN_MS) {
 			return true;
 		}
 	}

@@ -112,6 +112,7 @@ struct fault {
 	int64_t at, until;
 	size_t plane, proc;
 	bool on;
+	bool hides;    /* of a world: as hides_worker and unsettled of its kind, but as drawn */
 	char name[64]; /* the object that it changed */
 	struct arena arena;
 	struct json *snapshot;

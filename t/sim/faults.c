@@ -303,9 +303,9 @@ static void act(struct sim *s, struct fault *f)
 	fault_later(s, f, rng_range(&s->wide, 50, 2500));
 }
 
-static bool hides_worker(const struct fault_kind *k)
+static bool hides_worker(const struct fault *f)
 {
-	return k->family != FAULT_OF_WORLD || k->hides_worker;
+	return f->kind->family != FAULT_OF_WORLD || f->kind->hides_worker || f->hides;
 }
 
 void fault_begin(struct sim *s, size_t index)
@@ -320,7 +320,7 @@ void fault_begin(struct sim *s, size_t index)
 	say(s, "fault", "%s (%s, daemon %zu) until %lld.%03lld", k->name, s->plane[f->plane].name,
 	    f->proc, (long long)f->until / 1000, (long long)f->until % 1000);
 	s->cov->faults[row_of(k)]++;
-	if (hides_worker(k)) {
+	if (hides_worker(f)) {
 		excuse_disturbed(&s->plane[f->plane], true);
 	}
 	f->on = true;
@@ -358,7 +358,7 @@ void faults_calm(struct sim *s, struct plane *p)
 	for (size_t i = 0; i < s->n_faults; i++) {
 		const struct fault *o = &s->fault[i];
 
-		if (o->on && o->plane == p->index && hides_worker(o->kind)) {
+		if (o->on && o->plane == p->index && hides_worker(o)) {
 			excuse_disturbed(p, true);
 		}
 	}
@@ -367,7 +367,7 @@ void faults_calm(struct sim *s, struct plane *p)
 /* Two faults of one kind on one server end with the first; what the other set is set again. */
 static void set_others(struct sim *s, const struct fault *f)
 {
-	if (hides_worker(f->kind)) {
+	if (hides_worker(f)) {
 		faults_calm(s, &s->plane[f->plane]);
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {

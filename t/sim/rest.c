@@ -209,7 +209,7 @@ bool rest_reached(struct sim *s, char *why, size_t n)
 		return false;
 	}
 	for (size_t i = 0; i < s->n_faults; i++) {
-		if (s->fault[i].on && s->fault[i].kind->unsettled) {
+		if (s->fault[i].on && (s->fault[i].kind->unsettled || s->fault[i].hides)) {
 			snprintf(why, n, "%s", s->fault[i].kind->name);
 			return false;
 		}
