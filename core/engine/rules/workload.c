@@ -17,7 +17,6 @@
 #include "core/engine/rules/patience.h"
 #include "core/engine/rules/places.h"
 #include "core/engine/rules/race.h"
-#include "core/engine/rules/refusal.h"
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/rest.h"
 #include "core/engine/rules/scale.h"
@@ -151,24 +150,6 @@ static bool is_alone(const struct wl *w)
 	return w->owner->workloads.next == w->owner->workloads.prev;
 }
 
-static bool forget_refusal(struct pass *p, struct clone *k)
-{
-	struct record *copy = twin_record(p, k);
-
-	if (copy) {
-		refusal_moot(copy, R_JOB_CREATE);
-	}
-	return true;
-}
-
-/* How long the job could not be made counts in its own round only. */
-static void forget_refusals(struct pass *p)
-{
-	for (CLONES_EACH(k, p)) {
-		(void)members_each(p, k, forget_refusal);
-	}
-}
-
 /*
  * No round is under way: removes clones and jobs, and resets backoffs and what was noted of the
  * round.
@@ -180,7 +161,6 @@ static void release(struct pass *p, enum rule rule)
 	for (CLONES_EACH(k, p)) {
 		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
 	}
-	forget_refusals(p);
 	p->w->pace = pace_new();
 	p->w->round = round_new();
 	members_new_round(p);
@@ -417,7 +397,6 @@ static void without_local(struct pass *p)
 		}
 	}
 	remove_all(p, p->w->gc ? R_GC : R_GONE);
-	forget_refusals(p);
 	slices_over(p);
 }
 
