@@ -244,6 +244,27 @@ static void told_once(const char *clusters, const char *second)
 	w_free(w);
 }
 
+/* The same of three, and the first one comes last. */
+static void told_late(void)
+{
+	struct world *w = w_new(2);
+
+	alias(w, 3, 2);
+	alias(w, 4, 2);
+	config(w, "[\"w2\",\"w3\",\"w4\"]");
+	w_later(w, 10000);
+	w_take(w);
+	w->stay_down[2] = true;
+	w_restart(w);
+	w_later(w, 5000);
+	w->stay_down[2] = false;
+	w_link(w, 2, LINK_UP);
+	w_later(w, 120000);
+	is_int(w_times(w_take(w), "MultiKueueCluster w4 cluster_condition"), 0,
+	       "a new process says nothing else of a name before it knows the first one");
+	w_free(w);
+}
+
 /*
  * The winner's MultiKueueCluster is deleted, and no config has the other name of its server.
  * 'pruned': the worker's Kueue removes Workloads that are Finished.
@@ -457,6 +478,7 @@ int main(void)
 	renamed();
 	first_is_down();
 	restarted();
+	told_late();
 	told_once("[\"w1\",\"w2\",\"w3\"]", "w3");
 	told_once("[\"w3\",\"w1\",\"w2\"]", "w2");
 	ended_under_other_name(false);

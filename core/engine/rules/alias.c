@@ -288,8 +288,7 @@ void alias_tell(struct engine *e, struct cluster *c, struct record *r)
 			"are not sent here",
 			first, STR_ARG(config));
 	}
-	if (!first && cond_is_true(e, r, NAME_SAME_SERVER) &&
-	    (!alias_is_known(c) || !earlier_known(e, c))) {
+	if (cond_is_true(e, r, NAME_SAME_SERVER) && (!alias_is_known(c) || !earlier_known(e, c))) {
 		queue_add_at(&e->queue, &c->item, e->now + TELL_AGAIN_MS);
 		return;
 	}
