@@ -108,6 +108,7 @@ struct lasting {
 	int64_t moved_ms; /* wall ms, a whole second, since when it leads to this server; 0 always */
 	int64_t moved_at; /* ... as this process has noticed (monotonic ms) */
 	bool moved_now;   /* ... and the record has the server before */
+	bool unrecorded;  /* ... or none: until it has this one, nothing wins there */
 	bool unclear;     /* ... because an object is missing, and its identity is hidden */
 	bool gone_now, gone_before; /* an operator declared that server, the former one lost */
 

@@ -146,6 +146,142 @@ static void led_on_beside_a_leftover(void)
 	w_free(w);
 }
 
+/*
+ * A new process has not seen the worker where the job runs, whose status does not say so yet, and
+ * the Workload is made anew: the server that is on record for the winner's name is waited for.
+ */
+static void made_anew_unseen(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->stay_down[2] = true;
+	w_stop(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":null}}");
+	w_restart(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 60 * SECOND);
+	is_str(check_state(w, wl), "Ready", "a new process does not see the winner's server");
+	w_del(w, wl);
+	w_later(w, 5 * SECOND);
+	a_workload(w, "j");
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 120 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   "its Workload is made anew: no other worker takes the job");
+	w_later(w, 180 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "until the server counts as lost");
+	w_free(w);
+}
+
+/* A name leads on in the second in which a job has won. */
+static void led_on_within_a_second(bool at_once)
+{
+	struct world *w = w_new(3);
+	struct object *wl;
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	lead(w, 2, OTHER);
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, OTHER, "wl-j");
+	w_settle(w);
+	if (!at_once) {
+		lead(w, 2, THIRD);
+	}
+	lead(w, 3, OTHER);
+	restart(w);
+	w_later(w, 60 * SECOND);
+	ok(w_find(w, OTHER, JOB, "ns", "j") && !strcmp(check_state(w, wl), "Ready"),
+	   at_once ? "a job wins where its name leads since a moment, and a new process looks: it "
+		     "runs on"
+		   : "the name leads on in the same second: the job runs on where it was sent");
+	w_free(w);
+}
+
+/* The status of a MultiKueueCluster is refused, and its name leads elsewhere meanwhile. */
+static void not_on_record_yet(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl;
+
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w1"));
+	w_settle(w);
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_MERGE,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = KIND_CLUSTER,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	add_cluster(w, 1, "");
+	w_settle(w);
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_later(w, 60 * SECOND);
+	is_str(server(w, "w1", "message"), "", "the server of a name is not on record");
+	is_str(check_state(w, wl), "Pending", "... and no job is sent there");
+	w->rig.times = 0;
+	w_later(w, 60 * SECOND);
+	is_str(check_state(w, wl), "Ready", "... until it is");
+	w_free(w);
+}
+
+/*
+ * A job was lost on w2, and runs on the server of w3, to which w2 led then. A client has taken the
+ * date of the win, w2 leads back to where the former copy is, and a new process looks.
+ */
+static void undated_beside_a_leftover(const char *made)
+{
+	bool is_dated = strstr(made, "08:1") != NULL;
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+	char patch[96];
+
+	snprintf(patch, sizeof(patch), "{\"metadata\":{\"creationTimestamp\":\"%s\"}}", made);
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:00:00Z\"}}");
+	lead(w, 2, OTHER);
+	w_later(w, TIMEOUT + 10 * SECOND);
+	evict(w, wl, "x");
+	w_settle(w);
+	queue_again(w, wl);
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":"
+		"\"True\",\"reason\":\"QuotaReserved\",\"message\":\"\","
+		"\"lastTransitionTime\":\"2027-01-15T08:15:12Z\"}]}}");
+	admit(w, OTHER, "wl-j");
+	w_later(w, 10 * SECOND);
+	ok(w_find(w, OTHER, JOB, "ns", "j") != NULL, "a job was lost, and runs where w2 leads now");
+	w_patch(w, w_find(w, OTHER, JOB, "ns", "j"), patch);
+	w_stop(w);
+	w_patch(w, wl,
+		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
+		"\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"status\":{\"conditions\":[{\"type\":\"multikueued.io/Server\",\"status\":"
+		"\"True\",\"reason\":\"AnotherServer\",\"message\":\"kube-system worker-2, before "
+		"worker-7 since 2027-01-15T08:00:01Z, worker-2 since 2027-01-15T07:00:00Z: x\","
+		"\"lastTransitionTime\":\"2027-01-15T08:15:20Z\"}]}}");
+	w->alias_of[2] = 2;
+	w->alias_of[3] = OTHER;
+	w_restart(w);
+	w_later(w, 60 * SECOND);
+	ok(w_find(w, OTHER, JOB, "ns", "j") != NULL,
+	   "the date of the win is gone, and a leftover copy is back: the job runs on");
+	ok(is_dated == !w_find(w, 2, JOB, "ns", "j"),
+	   is_dated ? "... and the older copy goes: it was made before this round"
+		    : "... and neither goes, where nothing tells which is which");
+	is_str(check_state(w, wl), is_dated ? "Ready" : "Pending", "... and the check says so");
+	w_later(w, TIMEOUT);
+	is_str(check_state(w, wl), is_dated ? "Ready" : "Retry", "... as after the timeout");
+	w_free(w);
+}
+
 int main(void)
 {
 	evicted_and_shared();
@@ -154,5 +290,11 @@ int main(void)
 	lost_beside_a_loser(false);
 	another_declared_lost();
 	led_on_beside_a_leftover();
+	made_anew_unseen();
+	led_on_within_a_second(false);
+	led_on_within_a_second(true);
+	not_on_record_yet();
+	undated_beside_a_leftover("2027-01-15T08:15:13Z");
+	undated_beside_a_leftover("2027-01-15T08:00:01Z");
 	return done_testing();
 }

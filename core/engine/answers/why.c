@@ -249,7 +249,7 @@ static void clone_state(struct pass *p, struct clone *k, struct why_cluster *w)
 		w->words = STR("the clone was made from another spec");
 	} else if (facts_is(f, F_ADMITTED)) {
 		w->why = WHY_ADMITTED;
-		w->words = k->c->own.moved_now
+		w->words = k->c->own.unrecorded
 				   ? STR("is admitted there; the job is sent when the status of "
 					 "the MultiKueueCluster says which API server it leads to")
 				   : STR("is admitted there");

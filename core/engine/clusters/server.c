@@ -60,10 +60,15 @@ static mk_str last_before(const struct facts *f)
 	return facts_next_server(&list, &id, &since) ? id : STR("");
 }
 
-/* Whatever was written with a date of this second was written before. */
-static int64_t next_second(const struct engine *e)
+/*
+ * Whatever was written with a date of this second was written before. A win is not dated before the
+ * last move either, which may be in the next second itself.
+ */
+static int64_t next_date(const struct engine *e, int64_t last_ms)
 {
-	return wall_second(e->wall) + 1000;
+	int64_t next = wall_second(e->wall) + 1000;
+
+	return next > last_ms ? next : last_ms + 1000;
 }
 
 static void set_moved(struct engine *e, struct cluster *c, int64_t wall_ms)
@@ -82,10 +87,11 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 	int64_t recorded = facts_is(f, F_MOVED) ? f->moved_ms : 0;
 	mk_str lost = f->s[S_SERVER_LOST], before = last_before(f);
 	bool another = is_another(c, f), gone_before, gone_now;
+	bool unrecorded = present(c).n > 0 && !str_eq(present(c), f->s[S_SERVER]);
 
 	recorded = f->made_ms > recorded ? f->made_ms : recorded;
 	if (another && !c->own.moved_now) {
-		set_moved(e, c, next_second(e));
+		set_moved(e, c, next_date(e, recorded));
 		touch_view(e, c);
 	} else if (!another && !(c->own.unclear && c->own.moved_ms > recorded)) {
 		if (c->own.moved_ms != recorded) {
@@ -93,10 +99,11 @@ void server_see(struct engine *e, struct cluster *c, const struct record *r)
 		}
 		c->own.unclear = false;
 	}
-	if (c->own.moved_now && !another) {
+	if (c->own.unrecorded && !unrecorded) {
 		touch_view(e, c); /* it is on record: jobs may win there */
 	}
 	c->own.moved_now = another;
+	c->own.unrecorded = unrecorded;
 	before = another ? f->s[S_SERVER] : before.n > 0 ? before : STR(SERVER_UNKNOWN);
 	gone_before = lost.n > 0 && str_eq(lost, before);
 	gone_now = lost.n > 0 && !another && str_eq(lost, f->s[S_SERVER]);
@@ -166,6 +173,23 @@ uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t
 		}
 	}
 	return 0;
+}
+
+bool server_may_be_between(const struct engine *e, const struct cluster *c, uint64_t place,
+			   int64_t from_ms, int64_t to_ms)
+{
+	struct stay stay[SERVERS_MAX + 2];
+	size_t n = stays_of(e, c, stay);
+	int64_t from = wall_second(from_ms), to = wall_second(to_ms);
+
+	for (size_t i = 0; i < n; i++) {
+		bool meets = stay[i].since <= to && from < stay[i].until;
+
+		if (meets && (stay[i].id.n == 0 || server_place(stay[i].id) == place)) {
+			return true;
+		}
+	}
+	return n == 0 || from < stay[n - 1].since;
 }
 
 bool server_moved_after(const struct engine *e, const struct cluster *c, int64_t wall_ms)
@@ -244,7 +268,7 @@ bool server_is_declared_lost(const struct engine *e, const struct cluster *c, ui
 void server_doubt(struct engine *e, struct cluster *c)
 {
 	c->own.unclear = true;
-	set_moved(e, c, next_second(e));
+	set_moved(e, c, next_date(e, c->own.moved_ms));
 	queue_add(&e->queue, &c->item);
 }
 

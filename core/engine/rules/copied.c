@@ -48,27 +48,35 @@ static bool is_hidden(const struct pass *p, const struct clone *k)
 }
 
 /*
- * The job was sent there, before this process could see those of that server. A get that found none
- * is believed.
+ * The server to which the job was sent by this name, before this process could see those of that
+ * server: while it is not connected, as it is on record. A get that found none is believed.
  */
-static bool is_unseen_winner(const struct pass *p, const struct clone *k, const struct record *r)
+static uint64_t unseen_winner(struct pass *p, const struct clone *k, const struct record *r)
 {
-	return !(r && r->absent) && p->local && !facts_is(p->f, F_FINISHED) &&
-	       identified(k->c) != 0 && str_is(p->f->s[S_CLUSTER], k->c->name);
+	if ((r && r->absent) || !p->local || facts_is(p->f, F_FINISHED) ||
+	    !str_is(p->f->s[S_CLUSTER], k->c->name)) {
+		return 0;
+	}
+	return alias_is_known(k->c) ? identified(k->c) : copied_won_place(p);
 }
 
-static bool is_there(const struct pass *p, const struct clone *k, const struct record *r,
-		     const struct wl_cluster *wc)
+/* The server where a copy is, or may be; 0: none is at the clone's. */
+static uint64_t place_of_copy(struct pass *p, const struct clone *k, const struct record *r,
+			      const struct wl_cluster *wc)
 {
 	enum twin t = p->grouped ? twin_recorded(p, k) : twin_of_job(p, r);
+	bool there;
 
-	if (t == TWIN_UNKNOWN) {
-		return may_be_there(r, wc);
-	}
 	if (t == TWIN_ABSENT && is_hidden(p, k)) {
-		return (wc && wc->copy.on != 0) || is_unseen_winner(p, k, r);
+		if (!wc || wc->copy.on == 0) {
+			return unseen_winner(p, k, r);
+		}
+		return alias_is_known(k->c) ? place_of(k->c) : wc->copy.on;
 	}
-	return (twin_is_ours(t) || t == TWIN_STALE) && (p->grouped || twin_is_of_object(p, r));
+	there = t == TWIN_UNKNOWN ? may_be_there(r, wc)
+				  : (twin_is_ours(t) || t == TWIN_STALE) &&
+					    (p->grouped || twin_is_of_object(p, r));
+	return there ? place_of(k->c) : 0;
 }
 
 /*
@@ -83,18 +91,18 @@ static bool is_nameless(const struct cluster *c)
 static void note_copy(struct pass *p, const struct clone *k, const struct record *r)
 {
 	struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
-	bool there = p->kind && is_there(p, k, r, wc);
+	uint64_t there = p->kind ? place_of_copy(p, k, r, wc) : 0;
 
-	wc = there ? wl_cluster(p->e, p->w, k->c->id) : wc;
+	wc = there != 0 ? wl_cluster(p->e, p->w, k->c->id) : wc;
 	if (!wc) {
 		return;
 	}
 	if (wc->copy.on != place_of(k->c) && alias_is_known(k->c) && !wc->nameless) {
 		copied_lose(p->e, p->w, wc);
 	}
-	wc->copy.on = there ? place_of(k->c) : 0;
-	wc->nameless = there && is_nameless(k->c);
-	if (there && r && r->present) {
+	wc->copy.on = there;
+	wc->nameless = there == place_of(k->c) && is_nameless(k->c);
+	if (there != 0 && r && r->present) {
 		wc->copy.of = hash64(r->facts->s[S_ORIGIN_UID]);
 	}
 }
@@ -118,26 +126,95 @@ static int64_t begin_of(const struct pass *p)
 	return p->f->since_ms > 0 ? p->f->since_ms : p->f->made_ms;
 }
 
+/* A date up to which it may have been sent by that name: the last move may be dated ahead. */
+static int64_t end_of(const struct pass *p, const struct cluster *named)
+{
+	return named->own.moved_ms > p->e->wall ? named->own.moved_ms : p->e->wall;
+}
+
 /* Does only the date of Ready tell to which server the recorded name led? */
 static bool is_dated(const struct pass *p, const struct cluster *c)
 {
 	return p->checked && p->state == CHECK_READY && server_moved_after(p->e, c, begin_of(p)) &&
-	       server_between(p->e, c, begin_of(p), p->e->wall) == 0;
+	       server_between(p->e, c, begin_of(p), end_of(p, c)) == 0;
+}
+
+/*
+ * Was the copy made since there is quota, on a server to which the recorded name led then? A move
+ * is dated one second late. A winner's alone is made, but one of a round before may have won again:
+ * an older copy says nothing.
+ */
+static bool is_of_round(const struct pass *p, const struct cluster *named, const struct clone *k)
+{
+	const struct record *r = twin_record(p, k);
+	uint64_t here = identified(k->c);
+	int64_t made = r && r->present ? r->facts->made_ms : 0;
+
+	return here != 0 && k->twin != TWIN_ALIAS && !p->grouped &&
+	       twin_is_ours(twin_of_job(p, r)) && made >= wall_second(begin_of(p)) &&
+	       (server_between(p->e, named, made, made) == here ||
+		server_between(p->e, named, made + 1000, made + 1000) == here);
+}
+
+/* The only server with a copy that was made in this round; 0: there is none, or several. */
+static uint64_t place_by_copy(const struct pass *p, const struct cluster *named)
+{
+	uint64_t found = 0;
+
+	for (CLONES_EACH(k, p)) {
+		if (!is_of_round(p, named, k)) {
+			continue;
+		}
+		if (found != 0 && found != identified(k->c)) {
+			return 0;
+		}
+		found = identified(k->c);
+	}
+	return found;
 }
 
 uint64_t copied_won_place(struct pass *p)
 {
 	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
+	uint64_t place;
 	int64_t sent;
 
 	if (noted_won(p) != 0 || !c) {
 		return noted_won(p);
 	}
 	if (!is_dated(p, c)) {
-		return server_between(p->e, c, begin_of(p), p->e->wall);
+		place = server_between(p->e, c, begin_of(p), end_of(p, c));
+		return place != 0 || p->state == CHECK_READY ? place : place_by_copy(p, c);
 	}
 	sent = pass_workload(p) ? lost_sent_at(p) : INT64_MIN;
 	return server_between(p->e, c, sent, sent);
+}
+
+/* Does nothing say to which of several servers the job was sent? A client took Ready's date. */
+static bool is_undated(struct pass *p, const struct cluster *named)
+{
+	return named && p->state != CHECK_READY && server_moved_after(p->e, named, begin_of(p)) &&
+	       copied_won_place(p) == 0;
+}
+
+bool copied_is_unclear(struct pass *p)
+{
+	const struct cluster *named = won_named(p, p->f->s[S_CLUSTER]);
+	bool unseen = false;
+	size_t n = 0;
+
+	if (!is_undated(p, named)) {
+		return false;
+	}
+	for (CLONES_EACH(k, p)) {
+		if (k->twin == TWIN_ALIAS || identified(k->c) == 0 || copied_won_there(p, k) < 0) {
+			continue;
+		}
+		n += twin_is_ours(twin_recorded(p, k));
+		unseen |= is_hidden(p, k);
+		k->lacks |= is_hidden(p, k); /* so that the watch looks for the kind */
+	}
+	return n > 1 || unseen || server_left_after(p->e, named, begin_of(p)) != INT64_MIN;
 }
 
 bool copied_is_unread(struct pass *p)
@@ -167,9 +244,14 @@ int64_t copied_wins(struct pass *p, const struct clone *k)
 
 int copied_won_there(struct pass *p, const struct clone *k)
 {
+	const struct cluster *named = won_named(p, p->f->s[S_CLUSTER]);
 	uint64_t here = p->f->s[S_CLUSTER].n > 0 ? identified(k->c) : 0;
 	uint64_t won = here != 0 ? copied_won_place(p) : 0;
 
+	if (won == 0 && here != 0 && is_undated(p, named) &&
+	    !server_may_be_between(p->e, named, here, begin_of(p), end_of(p, named))) {
+		return -1;
+	}
 	return won == 0 ? 0 : won == here ? 1 : -1;
 }
 
@@ -205,7 +287,7 @@ struct clone *copied_winner(struct pass *p)
 			n++;
 		}
 	}
-	return n == 1 && may_go_on(p, found) ? found : NULL;
+	return n == 1 && !copied_is_unclear(p) && may_go_on(p, found) ? found : NULL;
 }
 
 /* Is the recorded winner in sight, at the server that the job was sent to? */
@@ -219,7 +301,7 @@ static bool is_where_it_won(struct pass *p, const struct clone *k)
 	}
 	there = copied_won_there(p, k);
 	return there > 0 || k->c->own.moved_ms < p->f->since_ms ||
-	       (there == 0 &&
+	       (there == 0 && !copied_is_unclear(p) &&
 		(twin_is_ours(twin_there(p, k)) || k->c->own.moved_ms < lost_sent_at(p)));
 }
 

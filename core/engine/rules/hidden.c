@@ -151,7 +151,7 @@ bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since)
 	report_of(p, k->c, "leads to another API server", since, k->c->own.moved_ms,
 		  lost_elsewhere_until(p, k->c, since));
 	if (!lost_waits_elsewhere(p, k)) {
-		if (copied_won_there(p, k) >= 0 && !is_losers(p, k)) {
+		if (copied_won_there(p, k) >= 0 && !is_losers(p, k) && !copied_is_unclear(p)) {
 			return false;
 		}
 		lost_for_good(p, k, R_LOST, STR("Admitting remote lost"));

@@ -130,8 +130,8 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	int there = copied_won_there(p, k);
 
 	if (!p->local || facts_is(p->f, F_FINISHED) || there > 0 ||
-	    (there == 0 &&
-	     (is_made_here(by, c) || (listed && twin_is_ours(twin_recorded(p, by)))))) {
+	    (there == 0 && (is_made_here(by, c) || (listed && twin_is_ours(twin_recorded(p, by)) &&
+						    !copied_is_unclear(p))))) {
 		return INT64_MAX;
 	}
 	if (there < 0) {

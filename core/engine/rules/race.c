@@ -204,11 +204,11 @@ static bool is_better(const struct pass *p, const struct clone *k, const struct 
 
 /*
  * Its credentials have changed since it was connected, or it leads to another server than the one
- * on record, by which a win is dated.
+ * on record, if any, by which a win is dated.
  */
 static bool leads_anew(const struct cluster *c)
 {
-	return c->own.moved || c->own.moved_now;
+	return c->own.moved || c->own.unrecorded;
 }
 
 static struct clone *winner(struct pass *p)

@@ -505,8 +505,14 @@ static void await(const struct pass *p)
 static bool is_remembered(struct pass *p)
 {
 	int64_t until = copied_unnamed_until(p);
+	bool any = (until != INT64_MIN && !pass_is_due(p, until)) || copied_is_told_by_job(p);
 
-	return (until != INT64_MIN && !pass_is_due(p, until)) || copied_is_told_by_job(p);
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		struct clone k = {.c = p->job ? cluster_get(p->e, wc->id) : NULL};
+
+		any |= k.c && copied_unseen(p, &k);
+	}
+	return any;
 }
 
 void workload_pass(struct engine *e, struct wl *w)

@@ -573,7 +573,7 @@ static void find_parts(struct draw *d, const struct json *obj)
 			d->labels = it.val;
 		} else if (str_is(it.key, "generation")) {
 			d->f.generation = json_int(it.val, 0);
-		} else if (str_is(it.key, "creationTimestamp") && !d->env->remote) {
+		} else if (str_is(it.key, "creationTimestamp")) {
 			(void)time_parse(json_str(it.val), &d->f.made_ms);
 		} else if (str_is(it.key, "deletionTimestamp")) {
 			flag(d, F_TERMINATING, json_str(it.val).n > 0);

@@ -132,7 +132,7 @@ struct facts {
 		int64_t pending; /* ClusterQueue: status.pendingWorkloads */
 		/* check: NAME_PLACEMENT_TIMEOUT in ms, 0 off; -1 absent or no duration */
 		int64_t placement_ms;
-		int64_t made_ms; /* other local objects: wall time of creation; 0 absent */
+		int64_t made_ms; /* other objects: wall time of creation; 0 absent */
 	};
 	int64_t index; /* Workload: annotation component-workload-index; -1 absent or no number */
 	union {
