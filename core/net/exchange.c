@@ -224,6 +224,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *ctx)
 	}
 	x->total += len;
 	x->env->bytes_in += len;
+	guard_pay(&x->env->guard, len);
 	if ((x->cls == TRANSPORT_WATCH ? x->in.n + len : x->total) > x->cap) {
 		x->too_big = true;
 		return 0;
@@ -284,11 +285,13 @@ static CURLcode set_target(struct exchange *x)
 }
 
 /* OpenSSL keeps the last record of a connection, which may be of a Secret. */
-static CURLcode cleanse(CURL *easy, void *tls, void *ctx)
+static CURLcode set_session(CURL *easy, void *tls, void *ctx)
 {
+	struct exchange_env *env = ctx; /* outlives every connection */
+
 	(void)easy;
-	(void)ctx;
 	tls_cleanse(tls);
+	guard_listen(&env->guard, tls);
 	return CURLE_OK;
 }
 
@@ -299,7 +302,8 @@ static CURLcode set_tls(struct exchange *x)
 
 	SET(CURLOPT_SSLVERSION,
 	    (long)(x->env->tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2));
-	SET(CURLOPT_SSL_CTX_FUNCTION, cleanse);
+	SET(CURLOPT_SSL_CTX_FUNCTION, set_session);
+	SET(CURLOPT_SSL_CTX_DATA, x->env);
 	SET(CURLOPT_SSL_VERIFYPEER, 1L);
 	SET(CURLOPT_SSL_VERIFYHOST, 2L);
 	if (p->ca) {

@@ -13,6 +13,7 @@
 
 #include "core/base/list.h"
 #include "core/kube/transport.h"
+#include "core/net/curl_guard.h"
 #include "core/net/fence.h"
 #include "core/net/peer.h"
 #include "core/net/request.h"
@@ -33,6 +34,7 @@ struct exchange_env {
 	uint64_t connects;       /* sockets opened so far */
 	int64_t live_sockets;
 	uint64_t bytes_in; /* bodies, as handed on */
+	struct guard guard;
 };
 
 struct exchange {

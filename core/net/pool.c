@@ -33,7 +33,7 @@ struct pool {
 	struct loop_timer *timer, *idle;
 	struct loop_timer *again; /* while 'unheard' */
 	struct share *share;      /* NULL: always heard */
-	const uint64_t *body;
+	struct exchange_env *env; /* with a share */
 	void (*barren)(void *ctx, size_t n);
 	void *barren_ctx;
 	bool unheard; /* the cluster has had its share: what comes stays in the sockets */
@@ -99,16 +99,32 @@ static void limit(struct pool *p)
 	}
 }
 
+/* libcurl has read so much that brought nothing, and would read on. */
+static void cut(void *ctx)
+{
+	struct pool *p = ctx;
+
+	for (struct sock *s = p->socks; s; s = s->next) {
+		guard_disconnect(s->fd);
+	}
+	p->barren(p->barren_ctx, TRANSPORT_FLOOD);
+}
+
 static void act(struct pool *p, curl_socket_t fd, int ready)
 {
 	int64_t since_us = clock_mono_us();
-	uint64_t body = p->share ? *p->body : 0;
+	uint64_t body = p->share ? p->env->bytes_in : 0;
 	int running = 0;
-	CURLMcode code = curl_multi_socket_action(p->multi, fd, ready, &running);
+	CURLMcode code;
 
 	if (p->share) {
+		guard_begin(&p->env->guard, cut, p);
+	}
+	code = curl_multi_socket_action(p->multi, fd, ready, &running);
+	if (p->share) {
+		guard_end(&p->env->guard);
 		share_charge(p->share, since_us, clock_mono_us());
-		share_take(p->share, 0, *p->body - body);
+		share_take(p->share, 0, p->env->bytes_in - body);
 	}
 	collect(p);
 	limit(p);
@@ -314,11 +330,11 @@ struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 	return p;
 }
 
-void pool_set_share(struct pool *p, struct share *share, const uint64_t *body,
+void pool_set_share(struct pool *p, struct share *share, struct exchange_env *env,
 		    void (*barren)(void *ctx, size_t n), void *ctx)
 {
 	p->share = share;
-	p->body = body;
+	p->env = env;
 	p->barren = barren;
 	p->barren_ctx = ctx;
 }

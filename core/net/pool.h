@@ -36,10 +36,10 @@ struct pool *pool_new(struct loop *l, struct resolver *r, bool few,
 		      void (*ended)(void *ctx, struct exchange *x, CURLcode rc), void *ctx);
 /*
  * What the connections cost is charged to 'share', whose cluster is not heard while that rests.
- * 'body' counts bytes of bodies, among others those of the pool; 'barren' is called from the loop
- * with bytes that brought nothing: it must only take note. All are borrowed for the pool's life.
+ * 'env' is that of the pool's exchanges; 'barren' is called from the loop with bytes that brought
+ * nothing: it must only take note. All are borrowed for the pool's life.
  */
-void pool_set_share(struct pool *p, struct share *share, const uint64_t *body,
+void pool_set_share(struct pool *p, struct share *share, struct exchange_env *env,
 		    void (*barren)(void *ctx, size_t n), void *ctx);
 /* Exchanges still running must have been removed. NULL is fine. */
 void pool_free(struct pool *p);

@@ -90,8 +90,8 @@ static struct curl_cluster *cluster_new(struct transport_curl *t, uint32_t id,
 		c->peer = peer_new(e, NULL, err);
 	}
 	if (c->peer && id != 0) {
-		pool_set_share(c->requests, &c->share, &t->env.bytes_in, count_barren, c);
-		pool_set_share(c->watches, &c->share, &t->env.bytes_in, count_barren, c);
+		pool_set_share(c->requests, &c->share, &t->env, count_barren, c);
+		pool_set_share(c->watches, &c->share, &t->env, count_barren, c);
 	}
 	if (!c->peer) {
 		cluster_free(c);

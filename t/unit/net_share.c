@@ -247,6 +247,7 @@ int main(void)
 	sink_choice = TRANSPORT_CURL;
 	test_flood("libcurl");
 	test_barren(unknown, sizeof(unknown) - 1, "frames");
+	test_barren(ping, sizeof(ping) - 1, "frames");
 	sink_choice = TRANSPORT_AUTO;
 	sink_server.http1 = true;
 	test_flood("HTTP/1.1");
