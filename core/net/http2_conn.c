@@ -238,6 +238,8 @@ void http2_conn_turn(struct http2_conn *k)
 		http2_cluster_due(k->cluster); /* the others first */
 	} else if (k->draining && http2_session_streams(k->session) == 0) {
 		close_idle(k);
+	} else if (http2_session_is_over(k->session) && http2_session_streams(k->session) > 0) {
+		lost(k, ERR_UNAVAILABLE, "http2: client connection lost (bad frames)");
 	}
 }
 

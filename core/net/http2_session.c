@@ -358,6 +358,11 @@ bool http2_session_has_output(const struct http2_session *s)
 	return nghttp2_session_want_write(s->ng) != 0;
 }
 
+bool http2_session_is_over(const struct http2_session *s)
+{
+	return !nghttp2_session_want_read(s->ng) && !nghttp2_session_want_write(s->ng);
+}
+
 bool http2_session_starved(const struct http2_session *s)
 {
 	return s->starved;
