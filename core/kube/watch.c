@@ -276,13 +276,16 @@ static void note_failure(const struct kube *k, struct watch *w)
 	w->broken_ms = k->mono_ms;
 }
 
-/*
- * Has a watch that the link needs failed for too long? A store that is behind does not count here.
- */
+/* Does the link need a watch that fails? A store that is behind does not count here. */
+static bool may_break(const struct watch *w)
+{
+	return w->core && w->l->phase == PHASE_UP && w->refused_ms == 0 && w->broken_ms != 0;
+}
+
+/* ... for too long? */
 static bool is_broken(const struct kube *k, const struct watch *w)
 {
-	return w->core && w->l->phase == PHASE_UP && w->refused_ms == 0 && w->broken_ms != 0 &&
-	       k->mono_ms - w->broken_ms >= BROKEN_MAX_MS;
+	return may_break(w) && k->mono_ms - w->broken_ms >= BROKEN_MAX_MS;
 }
 
 /*
@@ -318,6 +321,9 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 	delay += rng_range(&k->rng, 0, delay);
 	if (delay < at_least_ms) {
 		delay = at_least_ms + rng_range(&k->rng, 0, WATCH_FIRST_MS);
+	}
+	if (may_break(w) && delay > w->broken_ms + BROKEN_MAX_MS - k->mono_ms) {
+		delay = w->broken_ms + BROKEN_MAX_MS - k->mono_ms; /* then it counts */
 	}
 	w->phase = WATCH_WAIT;
 	timer_set(k, &w->timer, k->mono_ms + delay);

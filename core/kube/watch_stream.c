@@ -114,17 +114,33 @@ static void advance(struct kube *k, struct watch *w, uint64_t rv)
 	watch_settled(k, w);
 }
 
+static void floods(struct kube *k, struct watch *w, mk_str what)
+{
+	link_floods(k, w->l,
+		    arena_printf(&k->scratch, "the watch of %.*s",
+				 STR_ARG(discovery_plural(w->l, w->kind))),
+		    what);
+}
+
 /* A line of 'n' bytes brought nothing. False: there were so many that the link was given up. */
 static bool afford(struct kube *k, struct watch *w, size_t n)
 {
 	if (link_affords(k, w->l, n + BARREN_LINE)) {
 		return true;
 	}
-	link_floods(k, w->l,
-		    arena_printf(&k->scratch, "the watch of %.*s",
-				 STR_ARG(discovery_plural(w->l, w->kind))),
-		    STR("empty lines, bookmarks or objects of another kind"));
+	floods(k, w, STR("empty lines, bookmarks or objects of another kind"));
 	return false;
+}
+
+/* No object is that large, so no API server sends such a line. */
+static void too_long(struct kube *k, struct watch *w)
+{
+	w->rv = 0; /* from where it stands, the same would come again */
+	if (w->l->id == CLUSTER_MANAGER) {
+		fail_stream(k, w, STR("a line of the watch is too long"));
+	} else {
+		floods(k, w, STR("a line without end"));
+	}
 }
 
 static void on_bookmark(struct kube *k, struct watch *w, const struct json *obj)
@@ -250,7 +266,7 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 	mk_str line;
 
 	if (!frame_add(&w->frame, bytes)) {
-		fail_stream(k, w, STR("a line of the watch is too long"));
+		watch_retry(k, w, 0); /* out of memory: resume from before it */
 		return;
 	}
 	while (frame_next(&w->frame, &line)) {
@@ -270,7 +286,7 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 		kube_clear(k);
 	}
 	if (w->frame.failed) {
-		fail_stream(k, w, STR("a line of the watch is too long"));
+		too_long(k, w);
 	}
 }
 

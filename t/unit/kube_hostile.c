@@ -216,6 +216,25 @@ static void test_barren(void)
 	fake_done(&f);
 }
 
+/* A line that does not end is not an object's. */
+static void test_endless_line(void)
+{
+	enum { PIECE = 64 * 1024, MOST = 1000 };
+	static char piece[PIECE + 1];
+	uint64_t t = open_up(11);
+	int n;
+
+	memset(piece, 'a', PIECE);
+	n = sent_until_down(t, piece, MOST);
+	printf("# %d KiB\n", n * (PIECE / 1024));
+	ok(n < MOST, "a line without end takes the link down");
+	ok(!fake_find(&f, 1, W), "which rests");
+	fake_wait(&f, 60000);
+	fake_answer(&f, 1, "GET /version", 200, "{}");
+	ok(fake_find(&f, 1, "kube-system"), "and is tried again later");
+	fake_done(&f);
+}
+
 /* What the transport says of connections counts as lines of watches do. */
 static void test_barren_frames(void)
 {
@@ -276,6 +295,7 @@ int main(void)
 	test_names_in_stream();
 	test_names_in_page();
 	test_barren();
+	test_endless_line();
 	test_barren_frames();
 	test_honest();
 	return done_testing();
