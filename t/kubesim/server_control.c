@@ -11,7 +11,8 @@
  *                        "updates", empty "data", "unknown" frames; over HTTP/1.1 "chunks"; or
  *                        in place of every answer to the daemon "hints" (1xx), "heads" without
  *                        end, one that is a "bomb", "many" or "big", over HTTP/1.1 a "longline" or
- *                        "trailers", or a body of "spaces", "numbers", "items", one "line", "gzip"}
+ *                        "trailers", or a body of "spaces", "numbers", "items", one "line",
+ *                        "bookmarks", "gzip"; or one of the odd answers in server_odd.c}
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
@@ -21,7 +22,8 @@
  *   POST /kubesim/token         {"token": t}: lets t in as the admin, in place of the last one
  *   POST /kubesim/policy        in place of the last one: {"deny": ["VERB GROUP/RESOURCE"], for
  *                        access reviews; "rules": [{"match": part of "<METHOD> <target>", and
- *                        "status", "message" or "body": the answer, or "merge": into the body}],
+ *                        "status", "message" or "body" or "text" with "times": the answer, or
+ *                        "merge": into the body}],
  *                        "accounts": {USER: ["VERB GROUP/RESOURCE"]}, all that those may who are
  *                        impersonated (absent: everything); "skewMs": of the header Date}
  *   POST /kubesim/load   {"n", "prefix", "runMs", "perSecond", "delete"}: makes n Jobs in all

@@ -8,7 +8,7 @@
 
 #include "t/kubesim/server_priv.h"
 
-enum { PIECE = 16 * 1024, HEAD = 9, MOST = 64 };
+enum { PIECE = 16 * 1024, HEAD = FLOOD_HEAD, MOST = 64 };
 
 #define TEXT(text)                       \
 	{                                \
@@ -30,6 +30,9 @@ static const struct flood {
 	{"updates", true, NGHTTP2_WINDOW_UPDATE, false, TEXT("\0\0\0\1"), 0, false, TEXT("")},
 	{"data", true, NGHTTP2_DATA, true, TEXT(""), 0, false, TEXT("")},
 	{"unknown", true, 0xee, true, TEXT("who is that?"), 0, false, TEXT("")},
+	{"priority", true, NGHTTP2_PRIORITY, true, TEXT("\0\0\0\3\1"), 0, false, TEXT("")},
+	{"origin", true, NGHTTP2_ORIGIN, false, TEXT("\0\x0bhttps://a.b"), 0, false, TEXT("")},
+	{"altsvc", true, NGHTTP2_ALTSVC, false, TEXT("\0\3a.bh2=\":1\""), 0, false, TEXT("")},
 	{"chunks", false, 0, true, TEXT("1;why=it-may-be-as-long-as-I-like\r\n \r\n"), 0, false,
 	 TEXT("")},
 	{"hints", true, NGHTTP2_HEADERS, true,
@@ -65,13 +68,18 @@ static const struct body {
 	      "\"items\":["),
 	 TEXT("{},")},
 	{"line", true, TEXT("{\"type\":\"ADDED\",\"object\":{\"x\":\""), TEXT("a")},
+	{"bookmarks", true, TEXT(""),
+	 TEXT("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"1\"}}}\n")},
+	{"ahead", true, TEXT(""),
+	 TEXT("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{\"resourceVersion\":\"1000000\","
+	      "\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}}\n")},
 	{"gzip", false, TEXT(""), TEXT("")},
 };
 #define N_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 bool flood_is_known(mk_str name)
 {
-	bool known = name.n == 0 || str_is(name, "newlines");
+	bool known = name.n == 0 || str_is(name, "newlines") || odd_is_known(name);
 
 	for (size_t i = 0; i < N_OF(floods); i++) {
 		known = known || str_is(name, floods[i].name);
@@ -97,7 +105,7 @@ static struct exchange *flooded_of(const struct conn *c, bool instead)
 	return NULL;
 }
 
-static void put_head(uint8_t to[static HEAD], size_t n, uint8_t type, uint8_t flags, uint32_t id)
+void flood_frame(uint8_t to[static FLOOD_HEAD], size_t n, uint8_t type, uint8_t flags, uint32_t id)
 {
 	const uint8_t head[HEAD] = {
 		(uint8_t)(n >> 16),  (uint8_t)(n >> 8),   (uint8_t)n,         type,       flags,
@@ -118,7 +126,7 @@ static void begin(struct conn *c, const struct flood *f, uint32_t stream)
 	uint8_t head[HEAD];
 
 	if (f->http2 && f->first.n > 0) {
-		put_head(head, f->first.n, NGHTTP2_HEADERS, 0, stream);
+		flood_frame(head, f->first.n, NGHTTP2_HEADERS, 0, stream);
 		add(c, head, HEAD);
 	}
 	add(c, (const uint8_t *)f->first.p, f->first.n);
@@ -147,8 +155,8 @@ void flood_conn(struct conn *c)
 			ex->flood_begun = true;
 		}
 		if (f->http2) {
-			put_head(piece, f->payload.n, f->type, f->flags,
-				 f->of_stream ? (uint32_t)ex->stream : 0);
+			flood_frame(piece, f->payload.n, f->type, f->flags,
+				    f->of_stream ? (uint32_t)ex->stream : 0);
 		}
 		memcpy(piece + head, f->payload.p, f->payload.n);
 		while (evbuffer_get_length(out) < SERVER_MAX_OUT) {
@@ -223,10 +231,10 @@ static bool send_head(struct exchange *ex)
 	for (size_t at = 0; at < n; at += PIECE) {
 		size_t left = n - at, some = left < PIECE ? left : PIECE;
 
-		put_head(head, some, at == 0 ? NGHTTP2_HEADERS : NGHTTP2_CONTINUATION,
-			 (uint8_t)((at == 0 ? NGHTTP2_FLAG_END_STREAM : 0) |
-				   (some == left ? NGHTTP2_FLAG_END_HEADERS : 0)),
-			 (uint32_t)ex->stream);
+		flood_frame(head, some, at == 0 ? NGHTTP2_HEADERS : NGHTTP2_CONTINUATION,
+			    (uint8_t)((at == 0 ? NGHTTP2_FLAG_END_STREAM : 0) |
+				      (some == left ? NGHTTP2_FLAG_END_HEADERS : 0)),
+			    (uint32_t)ex->stream);
 		add(ex->conn, head, HEAD);
 		add(ex->conn, block + at, some);
 	}
@@ -318,6 +326,9 @@ enum flooded flood_answers(struct exchange *ex)
 		ex->resp.content_type = "application/json";
 		ex->resp.retry_after_ms = -1;
 		return FLOODED_BODY;
+	}
+	if (odd_answers(ex, name)) {
+		return FLOODED_RAW;
 	}
 	for (size_t i = 0; i < N_OF(heads) && ex->conn->h2; i++) {
 		if (strcmp(heads[i], name) == 0) {

@@ -199,6 +199,28 @@ static void change(struct exchange *ex, const struct json *merge)
 	buf_add(&ex->body, text);
 }
 
+/* "body" as JSON, or "text", which need not be any, so many "times". */
+static bool answer_rule(struct exchange *ex, const struct json *rule, int status)
+{
+	mk_str text = json_str(json_get(rule, "text"));
+	size_t times = (size_t)json_int(json_get(rule, "times"), 1);
+	char *all;
+
+	if (json_get(rule, "body")) {
+		exchange_answer(ex, status, "application/json",
+				json_write(&ex->a, json_get(rule, "body")));
+		return true;
+	}
+	all = json_get(rule, "text") ? arena_alloc(&ex->a, text.n * times + 1) : NULL;
+	for (size_t i = 0; all && i < times; i++) {
+		memcpy(all + i * text.n, str_chars(text), text.n);
+	}
+	if (all) {
+		exchange_answer(ex, status, "application/json", (mk_str){all, text.n * times});
+	}
+	return all != NULL;
+}
+
 bool policy_answers(struct exchange *ex, mk_str path)
 {
 	struct json_iter it = json_iter(json_get(policy_of(ex), "rules"));
@@ -214,9 +236,7 @@ bool policy_answers(struct exchange *ex, mk_str path)
 		if (!match || !strstr(line.p, match)) {
 			continue;
 		}
-		if (status > 0 && json_get(it.val, "body")) {
-			exchange_answer(ex, (int)status, "application/json",
-					json_write(&ex->a, json_get(it.val, "body")));
+		if (status > 0 && answer_rule(ex, it.val, (int)status)) {
 			return true;
 		}
 		if (status > 0) {

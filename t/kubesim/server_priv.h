@@ -205,7 +205,13 @@ void flood_begin(struct cluster *c, uint64_t n);
 /* The next of them in the exchange's frame arena; false: none. */
 bool flood_next(struct exchange *ex);
 
-/* --- server_flood.c --------------------------------------------------------------------------- */
+/* --- server_flood.c, server_odd.c ------------------------------------------------------------- */
+enum { FLOOD_HEAD = 9 };
+/* The head of a frame of HTTP/2. */
+void flood_frame(uint8_t to[static FLOOD_HEAD], size_t n, uint8_t type, uint8_t flags, uint32_t id);
+bool odd_is_known(mk_str name);
+/* Answers with that; false: it is no odd answer. Over HTTP/1.1 the exchange is gone then. */
+bool odd_answers(struct exchange *ex, const char *name);
 bool flood_is_known(mk_str name); /* "": none */
 /* As much of the cluster's fault as the connection takes, if something is watched on it. */
 void flood_conn(struct conn *c);
