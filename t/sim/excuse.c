@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is no fault of a daemon, although a check would say so: decision 0056 gives the reasons. */
+#include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
 enum {
@@ -56,6 +57,25 @@ bool excuse_unseen(const struct sim *s, const struct plane *p)
 
 	return back || (excuse_late(s, p) &&
 			(p->declared_lost || s->now - p->bad_since >= s->lost_timeout_ms));
+}
+
+bool excuse_taken_back(struct sim *s, const struct plane *p, const struct json *copy)
+{
+	const struct user *u = user_by_uid(s, json_str_at(copy, ORIGIN_UID));
+	int64_t made;
+
+	if (!u || !excuse_late(s, p) ||
+	    !time_parse(json_str_at(copy, "/metadata/creationTimestamp"), &made) ||
+	    made - WALL0 >= s->plane[u->site->home].restored_at) {
+		return false;
+	}
+	for (size_t i = 0; i < s->n_procs; i++) {
+		if (s->proc[i].site == u->site && s->proc[i].alive &&
+		    s->proc[i].began < p->bad_since) {
+			return false;
+		}
+	}
+	return true;
 }
 
 bool excuse_outdated(const struct sim *s, const struct site *site)

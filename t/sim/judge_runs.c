@@ -62,6 +62,7 @@ static int count_runs(struct sim *s, const char *resource, mk_str ns, mk_str nam
 		if (o != NULL && judge_runs(s, o) && is_same(s, o, uid)) {
 			running++;
 			*ret_excused |= s->is_wide && (excuse(s, &s->plane[i]) ||
+						       excuse_taken_back(s, &s->plane[i], o) ||
 						       leads_forgotten(s, &s->plane[i], o));
 		}
 	}

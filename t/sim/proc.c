@@ -89,6 +89,7 @@ void proc_start(struct proc *p)
 	p->alive = true;
 	p->frozen_until = 0;
 	p->leads = false;
+	p->began = s->now;
 	p->saw_lease = 0;
 	p->heard_lease = 0;
 	p->fence_until = 0;

@@ -183,6 +183,7 @@ struct proc {
 	int64_t minute;  /* passes are counted from then on, */
 	uint64_t passes; /* ... when there had been so many */
 	bool leads;
+	int64_t began;       /* this process */
 	uint64_t saw_lease;  /* the newest version that it read while it did not lead; 0 none */
 	int64_t heard_lease; /* when a request left that the Lease answered; see excuse_forgotten */
 };
@@ -511,6 +512,11 @@ void excuse_disturbed(struct plane *p, bool on);
 bool excuse_late(const struct sim *s, const struct plane *p);
 /* Was it out of sight for so long that a job which runs there may run elsewhere too? */
 bool excuse_unseen(const struct sim *s, const struct plane *p);
+/*
+ * Did the manager go back to before the copy on 'p' was made, and has each process of its daemons
+ * begun while that was out of reach? Then nothing that they see says that the copy is there.
+ */
+bool excuse_taken_back(struct sim *s, const struct plane *p, const struct json *copy);
 /* Did the request that is carried out leave before it was known that the manager was restored? */
 bool excuse_outdated(const struct sim *s, const struct site *site);
 /*
