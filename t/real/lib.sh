@@ -259,6 +259,13 @@ now()
 	date -u +%Y-%m-%dT%H:%M:%S.%6NZ
 }
 
+# cq PLANE: the ClusterQueue of the test there. No two planes have the same name for it: what a copy
+# takes along from the manager's queue would not pass on a worker.
+cq()
+{
+	[ "$1" = mgr ] && echo "$T" || echo "$T-$1"
+}
+
 # queue PLANE [CHECK]: namespace, flavor, ClusterQueue and LocalQueue of the test. QUOTA is its cpu,
 # SPEC one more line of the ClusterQueue.
 queue()
@@ -276,7 +283,7 @@ metadata: {name: default}
 ---
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ClusterQueue
-metadata: {name: $T}
+metadata: {name: $(cq "$1")}
 spec:
   namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $T}}
   resourceGroups:
@@ -288,7 +295,7 @@ spec:
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: LocalQueue
 metadata: {name: lq, namespace: $T}
-spec: {clusterQueue: $T}
+spec: {clusterQueue: $(cq "$1")}
 EOF
 }
 
@@ -558,7 +565,7 @@ cleanup_plane()
 {
 	kn "$1" delete jobs,workloads --all --ignore-not-found --wait=false
 	k "$1" delete namespace "$T" --ignore-not-found --wait=false
-	k "$1" delete clusterqueue "$T" --ignore-not-found --wait=false
+	k "$1" delete clusterqueue "$(cq "$1")" --ignore-not-found --wait=false
 	[ "$1" = mgr ] || return 0
 	k mgr delete multikueuecluster w1 w2 --ignore-not-found
 	k mgr delete admissioncheck,multikueueconfig "$T" --ignore-not-found --wait=false

@@ -11,7 +11,7 @@ need_daemon
 # worker_has PLANE CPUS: the nominal quota of its queue.
 worker_has()
 {
-	k "$1" patch clusterqueue "$T" --type=json \
+	k "$1" patch clusterqueue "$(cq "$1")" --type=json \
 		-p '[{"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota", "value": "'"$2"'"}]' >"$WORK/out" 2>&1 ||
 		bail "$(cat "$WORK/out")"
 }

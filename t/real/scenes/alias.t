@@ -15,7 +15,7 @@ tidy()
 		k mgr -n kueue-system delete secret tenant third --ignore-not-found
 		k mgr delete admissioncheck,multikueueconfig "$T-b" --ignore-not-found --wait=false
 		for t_plane in mgr w1 w2; do
-			k $t_plane delete clusterqueue "$T-b" --ignore-not-found --wait=false
+			k $t_plane delete clusterqueue "$(cq $t_plane)-b" --ignore-not-found --wait=false
 		done
 	} >/dev/null 2>&1
 }
@@ -28,7 +28,7 @@ queue_b()
 	k "$1" apply -f - >/dev/null <<-END
 		apiVersion: kueue.x-k8s.io/v1beta2
 		kind: ClusterQueue
-		metadata: {name: $T-b}
+		metadata: {name: $(cq "$1")-b}
 		spec:
 		  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: $T}}
 		  ${2:+admissionChecksStrategy: {admissionChecks: [{name: $2\}]\}}
@@ -39,7 +39,7 @@ queue_b()
 		apiVersion: kueue.x-k8s.io/v1beta2
 		kind: LocalQueue
 		metadata: {name: lq-b, namespace: $T}
-		spec: {clusterQueue: $T-b}
+		spec: {clusterQueue: $(cq "$1")-b}
 	END
 }
 

@@ -8,7 +8,7 @@ need_daemon
 scene
 
 for p in mgr w1 w2; do
-	k $p patch clusterqueue "$T" --type=merge -p '{"spec":{"resourceGroups":[{"coveredResources":["cpu","example.com/gpu"],
+	k $p patch clusterqueue "$(cq $p)" --type=merge -p '{"spec":{"resourceGroups":[{"coveredResources":["cpu","example.com/gpu"],
 		"flavors":[{"name":"default","resources":[{"name":"cpu","nominalQuota":"10"},
 		{"name":"example.com/gpu","nominalQuota":"4"}]}]}]}}' >/dev/null
 	must yes "the queue of $p counts devices" seen $p

@@ -157,7 +157,7 @@ becomes yes "a PriorityClass that is missing" finds PriorityClassMissing w2 "Pri
 becomes yes "a PriorityClass that differs" finds PriorityClassDiffers w1 "PriorityClass/$T"
 is "$(findings | grep -c -e "PriorityClass[A-Z][a-z]* w2 PriorityClass/$T$" -e "PriorityClass[A-Z][a-z]* w1 PriorityClass/$T-b")" 0 \
 	"classes that are alike are not told of"
-becomes yes "a queue that is stopped" finds WorkerQueueStopped w2 "ClusterQueue/$T"
+becomes yes "a queue that is stopped" finds WorkerQueueStopped w2 "ClusterQueue/$(cq w2)"
 becomes yes "a policy that refuses clones" finds CloneRefused w2 "Namespace/$T"
 becomes yes "a policy that changes Jobs" finds JobChanged w2 "Namespace/$T"
 k mgr delete namespace "$T-b" --wait=false >/dev/null

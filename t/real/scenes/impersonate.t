@@ -58,7 +58,7 @@ daemon_config "  walls:
     allow: [{}]
     impersonate: {serviceAccount: tenant}"
 for p in mgr w1 w2; do
-	k $p patch clusterqueue "$T" --type=merge -p '{"spec":{"namespaceSelector":{"matchLabels":null}}}' >/dev/null
+	k $p patch clusterqueue "$(cq $p)" --type=merge -p '{"spec":{"namespaceSelector":{"matchLabels":null}}}' >/dev/null
 	k $p apply -f - >/dev/null <<-END
 		apiVersion: v1
 		kind: Namespace
@@ -67,7 +67,7 @@ for p in mgr w1 w2; do
 		apiVersion: kueue.x-k8s.io/v1beta2
 		kind: LocalQueue
 		metadata: {name: lq, namespace: $T-b}
-		spec: {clusterQueue: $T}
+		spec: {clusterQueue: $(cq $p)}
 	END
 done
 for class in low high; do

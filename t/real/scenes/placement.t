@@ -35,7 +35,7 @@ waits()
 # reserved PLANE: what its queue shows as given out.
 reserved()
 {
-	k "$1" get clusterqueue "$T" -o 'jsonpath={.status.flavorsReservation[0].resources[0].total}'
+	k "$1" get clusterqueue "$(cq "$1")" -o 'jsonpath={.status.flavorsReservation[0].resources[0].total}'
 }
 
 # Each worker has quota for one Job; w1 can borrow that of another.

@@ -19,14 +19,14 @@ scene()
 # come before that about the queue.
 seen()
 {
-	k "$1" get clusterqueue "$T" -o json | jq -r '.metadata.generation as $last | if any(.status.conditions[]?;
+	k "$1" get clusterqueue "$(cq "$1")" -o json | jq -r '.metadata.generation as $last | if any(.status.conditions[]?;
 		.type == "Active" and .observedGeneration == $last) then "yes" else "no" end'
 }
 
 # stop PLANE POLICY: opens, holds or drains its queue.
 stop()
 {
-	k "$1" patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$2\"}}" >/dev/null
+	k "$1" patch clusterqueue "$(cq "$1")" --type=merge -p "{\"spec\":{\"stopPolicy\":\"$2\"}}" >/dev/null
 	must yes "the queue of $1 has the stopPolicy $2" seen "$1"
 }
 

@@ -22,7 +22,7 @@ note()
 # quota PLANE CPUS: of the first flavor.
 quota()
 {
-	k "$1" patch clusterqueue "$T" --type=json -p "[{\"op\": \"replace\", \"value\": $2,
+	k "$1" patch clusterqueue "$(cq "$1")" --type=json -p "[{\"op\": \"replace\", \"value\": $2,
 		\"path\": \"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota\"}]" >/dev/null
 }
 
@@ -45,7 +45,7 @@ metadata: {name: $T-kept}
 spec: {nodeLabels: {disk: hdd}, nodeTaints: [{key: team, value: ml, effect: NoSchedule}]}
 EOF
 QUOTA=2 queue w1
-k w1 patch clusterqueue "$T" --type=merge -p "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[
+k w1 patch clusterqueue "$(cq w1)" --type=merge -p "{\"spec\":{\"resourceGroups\":[{\"coveredResources\":[\"cpu\"],\"flavors\":[
 	{\"name\":\"$T-hdd\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":2}]},
 	{\"name\":\"$T-ssd\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":9}]},
 	{\"name\":\"$T-kept\",\"resources\":[{\"name\":\"cpu\",\"nominalQuota\":9}]}]}]}}" >/dev/null

@@ -18,7 +18,7 @@ EOF
 tidy()
 {
 	k w1 delete workloadpriorityclass "$T" --ignore-not-found >/dev/null
-	k w1 patch clusterqueue "$T" --type=merge -p '{"spec":{"admissionChecksStrategy":null}}' >/dev/null
+	k w1 patch clusterqueue "$(cq w1)" --type=merge -p '{"spec":{"admissionChecksStrategy":null}}' >/dev/null
 	k w1 delete admissioncheck "$T" --ignore-not-found --wait=false >/dev/null
 }
 undo=tidy
@@ -80,10 +80,10 @@ EOF
 k w1 patch admissioncheck "$T" --subresource=status --type=merge -p '{"status":{"conditions":[{
 	"type":"Active","status":"True","reason":"Active","message":"set by the test",
 	"lastTransitionTime":"2026-01-01T00:00:00Z","observedGeneration":1}]}}' >/dev/null
-k w1 patch clusterqueue "$T" --type=merge \
+k w1 patch clusterqueue "$(cq w1)" --type=merge \
 	-p "{\"spec\":{\"admissionChecksStrategy\":{\"admissionChecks\":[{\"name\":\"$T\"}]}}}" >/dev/null
 must yes "w1 has a check of its own" seen w1
-must True "and is active" k w1 get clusterqueue "$T" -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
+must True "and is active" k w1 get clusterqueue "$(cq w1)" -o 'jsonpath={.status.conditions[?(@.type=="Active")].status}'
 
 # answer STATE [MORE]: what the provisioning controller of w1 says.
 answer()
