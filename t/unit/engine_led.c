@@ -282,6 +282,55 @@ static void undated_beside_a_leftover(const char *made)
 	w_free(w);
 }
 
+/*
+ * A job was lost on w2, and runs on the server of w3, to which w2 led then. w2 is made anew, which
+ * takes its record along, leads back to where the former copy is, and a new process looks.
+ */
+static void made_anew_beside_a_leftover(bool is_moved, const char *made)
+{
+	bool is_dated = strstr(made, "08:1") != NULL;
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+	char patch[96];
+
+	snprintf(patch, sizeof(patch), "{\"metadata\":{\"creationTimestamp\":\"%s\"}}", made);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:00:00Z\"}}");
+	lead(w, 2, OTHER);
+	w_later(w, TIMEOUT + 10 * SECOND);
+	evict(w, wl, "x");
+	w_settle(w);
+	queue_again(w, wl);
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":"
+		"\"True\",\"reason\":\"QuotaReserved\",\"message\":\"\","
+		"\"lastTransitionTime\":\"2027-01-15T08:15:12Z\"}]}}");
+	admit(w, OTHER, "wl-j");
+	w_later(w, 10 * SECOND);
+	w_patch(w, w_find(w, OTHER, JOB, "ns", "j"), patch);
+	w_stop(w);
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	add_cluster(w, 2, ",\"creationTimestamp\":\"2027-01-15T08:15:25Z\"");
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		!is_moved ? "{}"
+			  : "{\"status\":{\"conditions\":[{\"type\":\"multikueued.io/Server\","
+			    "\"status\":\"True\",\"reason\":\"AnotherServer\",\"message\":"
+			    "\"kube-system worker-2, before worker-7 since 2027-01-15T08:15:25Z: "
+			    "x\",\"lastTransitionTime\":\"2027-01-15T08:15:27Z\"}]}}");
+	w->alias_of[2] = 2;
+	w->alias_of[3] = OTHER;
+	w_restart(w);
+	w_later(w, 60 * SECOND);
+	ok(w_find(w, OTHER, JOB, "ns", "j") != NULL,
+	   "a MultiKueueCluster was made anew, and a leftover copy is back: the job runs on");
+	ok(is_dated == !w_find(w, 2, JOB, "ns", "j"),
+	   is_dated ? "... and the older copy goes: it was made before this round"
+		    : "... and neither goes, where nothing tells which is which");
+	w_later(w, TIMEOUT);
+	is_str(check_state(w, wl), is_dated ? "Ready" : "Retry", "... as after the timeout");
+	w_free(w);
+}
+
 int main(void)
 {
 	evicted_and_shared();
@@ -296,5 +345,8 @@ int main(void)
 	not_on_record_yet();
 	undated_beside_a_leftover("2027-01-15T08:15:13Z");
 	undated_beside_a_leftover("2027-01-15T08:00:01Z");
+	made_anew_beside_a_leftover(true, "2027-01-15T08:15:13Z");
+	made_anew_beside_a_leftover(false, "2027-01-15T08:15:13Z");
+	made_anew_beside_a_leftover(true, "2027-01-15T08:00:01Z");
 	return done_testing();
 }

@@ -148,6 +148,8 @@ static size_t stays_of(const struct engine *e, const struct cluster *c,
 		list = r->facts->s[S_SERVERS_BEFORE];
 		add_stay(to, &n, r->facts->s[S_SERVER],
 			 facts_is(r->facts, F_MOVED) ? r->facts->moved_ms : r->facts->made_ms);
+	} else if (present(c).n > 0) {
+		add_stay(to, &n, present(c), r->facts->made_ms); /* as it will be on record */
 	}
 	while (n < SERVERS_MAX + 2 && facts_next_server(&list, &id, &since)) {
 		add_stay(to, &n, id, since < 0 ? INT64_MIN : since);
@@ -196,7 +198,7 @@ bool server_moved_after(const struct engine *e, const struct cluster *c, int64_t
 {
 	struct stay stay[SERVERS_MAX + 2];
 
-	return stays_of(e, c, stay) > 1 && stay[0].since > wall_second(wall_ms);
+	return stays_of(e, c, stay) > 0 && stay[0].since > wall_second(wall_ms);
 }
 
 int64_t server_since_ms(const struct engine *e, const struct cluster *c, uint64_t place)

@@ -27,7 +27,7 @@ uint64_t server_between(const struct engine *e, const struct cluster *c, int64_t
 /* May it have led to that server at any time between them? Where the record has gaps, yes. */
 bool server_may_be_between(const struct engine *e, const struct cluster *c, uint64_t place,
 			   int64_t from_ms, int64_t to_ms);
-/* Has it been led to another server after that date (wall ms)? */
+/* Has it been led to another server, or made anew, after that date (wall ms)? */
 bool server_moved_after(const struct engine *e, const struct cluster *c, int64_t wall_ms);
 /*
  * Since when (wall ms) no name leads any more to a server to which 'c' led after that date: the

@@ -132,17 +132,21 @@ static int64_t end_of(const struct pass *p, const struct cluster *named)
 	return named->own.moved_ms > p->e->wall ? named->own.moved_ms : p->e->wall;
 }
 
-/* Does only the date of Ready tell to which server the recorded name led? */
+/*
+ * Does only the date of Ready tell to which server the recorded name led? The text of what is
+ * Finished is not read for that.
+ */
 static bool is_dated(const struct pass *p, const struct cluster *c)
 {
-	return p->checked && p->state == CHECK_READY && server_moved_after(p->e, c, begin_of(p)) &&
+	return p->checked && p->state == CHECK_READY && !facts_is(p->f, F_FINISHED) &&
+	       server_moved_after(p->e, c, begin_of(p)) &&
 	       server_between(p->e, c, begin_of(p), end_of(p, c)) == 0;
 }
 
 /*
- * Was the copy made since there is quota, on a server to which the recorded name led then? A move
- * is dated one second late. A winner's alone is made, but one of a round before may have won again:
- * an older copy says nothing.
+ * Was the copy made since there is quota, on a server to which the recorded name may have led then?
+ * A move is dated one second late. A winner's alone is made, but one of a round before may have won
+ * again: an older copy says nothing.
  */
 static bool is_of_round(const struct pass *p, const struct cluster *named, const struct clone *k)
 {
@@ -152,8 +156,7 @@ static bool is_of_round(const struct pass *p, const struct cluster *named, const
 
 	return here != 0 && k->twin != TWIN_ALIAS && !p->grouped &&
 	       twin_is_ours(twin_of_job(p, r)) && made >= wall_second(begin_of(p)) &&
-	       (server_between(p->e, named, made, made) == here ||
-		server_between(p->e, named, made + 1000, made + 1000) == here);
+	       server_may_be_between(p->e, named, here, made, made + 1000);
 }
 
 /* The only server with a copy that was made in this round; 0: there is none, or several. */
@@ -176,45 +179,73 @@ static uint64_t place_by_copy(const struct pass *p, const struct cluster *named)
 uint64_t copied_won_place(struct pass *p)
 {
 	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
+	int64_t from, to;
 	uint64_t place;
-	int64_t sent;
 
 	if (noted_won(p) != 0 || !c) {
 		return noted_won(p);
 	}
-	if (!is_dated(p, c)) {
-		place = server_between(p->e, c, begin_of(p), end_of(p, c));
-		return place != 0 || p->state == CHECK_READY ? place : place_by_copy(p, c);
+	from = begin_of(p);
+	to = end_of(p, c);
+	if (is_dated(p, c)) {
+		if (!pass_workload(p)) {
+			return 0;
+		}
+		from = to = lost_sent_at(p);
 	}
-	sent = pass_workload(p) ? lost_sent_at(p) : INT64_MIN;
-	return server_between(p->e, c, sent, sent);
+	place = server_between(p->e, c, from, to);
+	return place != 0 || !server_moved_after(p->e, c, begin_of(p)) ? place
+								       : place_by_copy(p, c);
 }
 
-/* Does nothing say to which of several servers the job was sent? A client took Ready's date. */
+/*
+ * Does nothing say to which of several servers the job was sent? A client took Ready's date, or the
+ * MultiKueueCluster was made anew after it, and its record went. Of a group that is not asked: its
+ * members' dates tell nothing.
+ */
 static bool is_undated(struct pass *p, const struct cluster *named)
 {
-	return named && p->state != CHECK_READY && server_moved_after(p->e, named, begin_of(p)) &&
-	       copied_won_place(p) == 0;
+	return named && !(p->state == CHECK_READY && p->grouped) && !copied_is_unread(p) &&
+	       server_moved_after(p->e, named, begin_of(p)) && copied_won_place(p) == 0;
+}
+
+/* May it be the winner's, where nothing tells which one is? */
+static bool is_candidate(struct pass *p, const struct clone *k)
+{
+	return k->twin != TWIN_ALIAS && identified(k->c) != 0 && copied_won_there(p, k) >= 0;
+}
+
+bool copied_may_be_unseen(struct pass *p)
+{
+	bool unseen = false;
+
+	if (!is_undated(p, won_named(p, p->f->s[S_CLUSTER]))) {
+		return false;
+	}
+	for (CLONES_EACH(k, p)) {
+		if (is_candidate(p, k) && is_hidden(p, k)) {
+			k->lacks = true; /* so that the watch looks for the kind */
+			unseen |= !lost_given_up(p, k->c, p->kind);
+		}
+	}
+	return unseen;
 }
 
 bool copied_is_unclear(struct pass *p)
 {
 	const struct cluster *named = won_named(p, p->f->s[S_CLUSTER]);
-	bool unseen = false;
 	size_t n = 0;
 
 	if (!is_undated(p, named)) {
 		return false;
 	}
 	for (CLONES_EACH(k, p)) {
-		if (k->twin == TWIN_ALIAS || identified(k->c) == 0 || copied_won_there(p, k) < 0) {
-			continue;
-		}
-		n += twin_is_ours(twin_recorded(p, k));
-		unseen |= is_hidden(p, k);
-		k->lacks |= is_hidden(p, k); /* so that the watch looks for the kind */
+		n += is_candidate(p, k) && twin_is_ours(twin_recorded(p, k));
 	}
-	return n > 1 || unseen || server_left_after(p->e, named, begin_of(p)) != INT64_MIN;
+	/* With a date, those that are on record after it are not where it was sent. */
+	return n > 1 || copied_may_be_unseen(p) ||
+	       (p->state != CHECK_READY &&
+		server_left_after(p->e, named, begin_of(p)) != INT64_MIN);
 }
 
 bool copied_is_unread(struct pass *p)

@@ -32,11 +32,13 @@ uint64_t copied_won_place(struct pass *p);
 /* Is the Workload's text, which alone can tell that, still to be read? */
 bool copied_is_unread(struct pass *p);
 /*
- * A client took the date of Ready, the name has led to several servers since there is quota, and
- * either two of them show a copy, or one is out of sight: none of the copies is a winner's yet, or
- * a loser's.
+ * A client took the date of Ready, or the MultiKueueCluster was made anew after it; the name may
+ * have led to several servers since there is quota, and either two of them show a copy, or one is
+ * out of sight: none of the copies is a winner's yet, or a loser's.
  */
 bool copied_is_unclear(struct pass *p);
+/* Is it so because a server is out of sight, which does not count as lost yet? */
+bool copied_may_be_unseen(struct pass *p);
 /*
  * 'k' is to be recorded as the winner, for the first time or again: notes its server. The date of
  * Ready that tells it, wall ms.

@@ -178,7 +178,7 @@ static bool is_any_untried(const struct engine *e)
 bool lost_waits_elsewhere(struct pass *p, struct clone *k)
 {
 	int64_t since = lost_elsewhere(p, k);
-	bool untried = since != INT64_MAX && is_any_untried(p->e);
+	bool untried = since != INT64_MAX && (is_any_untried(p->e) || copied_may_be_unseen(p));
 
 	p->anywhere |= untried;
 	return since != INT64_MAX &&
