@@ -202,9 +202,9 @@ struct owner {
 /* Notes of a workload about a cluster in one round. */
 struct bout {
 	/* rules/won.c */
-	bool refused;      /* the job was refused for good, see 'why'; act/ops.c sets it, too */
-	bool job_made;     /* the job was created */
-	int64_t wanted_at; /* ... it was to be first then; 0 not in this round */
+	bool refused;  /* the job was refused for good, see 'why'; act/ops.c sets it, too */
+	bool wanted;   /* the job was to be created */
+	bool job_made; /* ... and was */
 
 	/* rules/rest.c */
 	bool there;          /* our clone was seen, and we did not delete it */

@@ -406,7 +406,19 @@ static void failed_to_start(void)
 	w_free(w);
 }
 
-/* A worker was too busy to take the job, and the round there was given up: the next one tries. */
+/* A worker takes no job for now. */
+static void is_too_busy(struct world *w, cluster_id c)
+{
+	w->rig = (struct rig){.times = 10000,
+			      .type = OP_CREATE,
+			      .cluster = c,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_LIMITED};
+	w->rig_http = 429;
+}
+
+/* ... for so long that the round there was given up: the next one tries. */
 static void refused_in_an_earlier_round(void)
 {
 	struct world *w = w_new(1);
@@ -414,13 +426,7 @@ static void refused_in_an_earlier_round(void)
 
 	w_settle(w);
 	admit(w, 1, "wl-j");
-	w->rig = (struct rig){.times = 10000,
-			      .type = OP_CREATE,
-			      .cluster = 1,
-			      .kind = JOB,
-			      .outcome = OUTCOME_REFUSED,
-			      .code = ERR_LIMITED};
-	w->rig_http = 429;
+	is_too_busy(w, 1);
 	w_later(w, 16 * MINUTE);
 	is_str(check_state(w, wl), "Retry", "a job that is not taken for too long is given up");
 	w->rig = (struct rig){0};
@@ -430,6 +436,48 @@ static void refused_in_an_earlier_round(void)
 	w_later(w, SECOND);
 	is_str(check_state(w, wl), "Ready", "the next round there is not given up unasked");
 	ok(w_find(w, 1, JOB, "ns", "j"), "... and has its job");
+	w_free(w);
+}
+
+#define TRY "create 1 Job.batch ns/j "
+
+/*
+ * ... at once, not when the last round would have tried again. What is still refused is reported,
+ * and rests as long as it would have in the round before.
+ */
+static void refused_in_the_next_round(void)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+	const char *log;
+
+	w_settle(w);
+	admit(w, 1, "wl-j");
+	is_too_busy(w, 1);
+	w_later(w, 10 * MINUTE);
+	evict(w, wl, "Preempted");
+	w_later(w, SECOND);
+	queue_again(w, wl);
+	w_later(w, 2 * SECOND);
+	w_take(w);
+	w->full = true;
+	admit(w, 1, "wl-j");
+	w_later(w, SECOND);
+	is_int((int)w_times(w_take(w), TRY), 1, "the next round there tries at once");
+	w_later(w, 8 * SECOND);
+	ok(!strstr(w_take(w), "WriteRefused"), "... is refused for a moment");
+	w_later(w, 4 * SECOND);
+	log = w_take(w);
+	is_int((int)w_times(log, "\"reason\":\"WriteRefused\""), 1,
+	       "... and for longer, as an Event says");
+	w_later(w, MINUTE);
+	ok(strstr(check_message(w, wl), "has refused the job since"), "... and the check");
+	w_later(w, 3 * MINUTE);
+	ok(!strstr(w_take(w), TRY), "the rests go on where they were");
+	w_later(w, 2 * MINUTE);
+	is_int((int)w_times(w_take(w), TRY), 1, "... at five minutes");
+	w_later(w, 11 * MINUTE);
+	is_str(check_state(w, wl), "Retry", "it is given up after the same time as the first");
 	w_free(w);
 }
 
@@ -476,6 +524,7 @@ int main(void)
 	evicted_with_a_copy();
 	failed_to_start();
 	refused_in_an_earlier_round();
+	refused_in_the_next_round();
 	another_has_its_turn(preempted);
 	another_has_its_turn(out_of_sync);
 	alone(preempted, " evicted the Workload");

@@ -114,6 +114,35 @@ static void job_is_not_created(const struct answer *a)
 	w_free(w);
 }
 
+/* w2 has won, and cannot take the job; what is on w1 names the same job, and has no round. */
+static void another_names_the_job(void)
+{
+	struct world *w = w_new(2);
+	const char *log;
+
+	w_put(w, 1, KIND_WORKLOAD,
+	      "{\"metadata\":{\"name\":\"wl-x\",\"namespace\":\"ns\",\"labels\":{"
+	      "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+	      "\"multikueued.io/manager-id\":\"another\",\"multikueued.io/workload-uid\":\"u\","
+	      "\"multikueued.io/owner-kind\":\"batch/v1, Kind=Job\","
+	      "\"multikueued.io/owner-name\":\"j\"}},\"spec\":{}}");
+	a_job(w, "j");
+	w_settle(w);
+	rig(w, 2, OP_CREATE, JOB, &busy);
+	admit(w, 2, "wl-j");
+	w->full = true;
+	w_settle(w);
+	w_take(w);
+	for (int i = 0; i < 60; i++) {
+		w_later(w, SECOND);
+		w_patch(w, w_find(w, 1, KIND_WORKLOAD, "ns", "wl-x"), "{\"x\":1}");
+	}
+	log = w_take(w);
+	ok(strstr(log, "\"reason\":\"WriteRefused\""), "another Workload's: an Event reports it");
+	ok(w_times(log, "cause=job_create") <= 15, "... and the tries become rarer");
+	w_free(w);
+}
+
 /* ... and takes it after a minute. */
 static void job_is_created_late(bool restart)
 {
@@ -360,6 +389,7 @@ int main(void)
 	job_is_not_created(&gateway);
 	job_is_not_created(&busy);
 	job_is_not_created(&unavailable);
+	another_names_the_job();
 	job_is_created_late(false);
 	job_is_created_late(true);
 	clone_is_delayed(&busy);

@@ -129,6 +129,17 @@ void refusal_end(struct record *r)
 	}
 }
 
+bool refusal_of_before(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+
+	if (r && r->refusal && r->refusal->rule == R_JOB_CREATE) {
+		begin(p->e, r->refusal);
+		r->retry_at = 0;
+	}
+	return true;
+}
+
 void refusal_moot(struct record *r, enum rule rule)
 {
 	if (r->refusal && r->refusal->rule == rule) {

@@ -72,6 +72,12 @@ void refusal_owed(struct pass *p);
  * soon: no rest of the cluster tells of it.
  */
 bool refusal_delays_clone(const struct engine *e, const struct record *r);
+/*
+ * The picked job is wanted there in another round. If its create was refused before, it is tried at
+ * once, and how long it is refused counts from now on; the rests between tries go on growing. True,
+ * for members_each.
+ */
+bool refusal_of_before(struct pass *p, struct clone *k);
 /* What 'rule' would write is there without a write: its refusal has ended. */
 void refusal_moot(struct record *r, enum rule rule);
 /* The object is present, and need not be created; or it is gone, and need not be written. */

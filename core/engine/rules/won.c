@@ -113,16 +113,12 @@ static bool was_copied(const struct pass *p, const struct clone *k, const struct
 int64_t won_given_up_at(const struct pass *p, const struct clone *k, const struct record *job)
 {
 	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
-	int64_t timeout = p->e->o.worker_lost_timeout_ms, until, asked;
 
-	if (!wc || wc->bout.wanted_at == 0 || refusal_since(job) == INT64_MAX ||
+	if (!wc || !wc->bout.wanted || refusal_since(job) == INT64_MAX ||
 	    job->refusal->rule != R_JOB_CREATE) {
 		return INT64_MAX;
 	}
-	until = lost_refused_until(p->e, k->c, job, timeout);
-	asked = lost_after(p->e, wc->bout.wanted_at, timeout);
-	return until > asked ? until
-			     : asked; /* a round before was given up for the same, perhaps */
+	return lost_refused_until(p->e, k->c, job, p->e->o.worker_lost_timeout_ms);
 }
 
 /* The job could not be created for too long: nothing runs there, and others may take it. */
@@ -160,8 +156,9 @@ static void job_absent(struct pass *p, struct clone *k, struct wl_cluster *wc)
 	    (p->job->facts->flags & (F_TERMINATING | F_ENDED))) {
 		return;
 	}
-	if (wc->bout.wanted_at == 0) {
-		wc->bout.wanted_at = p->e->now;
+	if (!wc->bout.wanted) {
+		wc->bout.wanted = true;
+		(void)members_each(p, k, refusal_of_before);
 	}
 	if (is_overdue(p, k, wc)) {
 		refused(p, k, wc);
