@@ -359,7 +359,8 @@ struct wl {
 	struct owner *owner;         /* NULL: no known kind */
 	struct wl_cluster *cl;
 	size_t n_cl;
-	uint32_t forgotten;   /* value of engine.forgotten when 'cl' was looked through last */
+	uint32_t forgotten; /* value of engine.forgotten when 'cl' was looked through last */
+	uint32_t of; /* rules/workload.c: hash of the local one's uid; 0 no pass has seen it */
 	mk_str key, ns, name; /* views into 'text' */
 	struct round round;
 	struct unnamed unnamed; /* rules/copied.c */

@@ -481,6 +481,31 @@ static void refused_in_the_next_round(void)
 	w_free(w);
 }
 
+/* Its Workload is deleted and has quota again at once: this is another one's round. */
+static void refused_and_made_anew(bool listed)
+{
+	struct world *w = w_new(1);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	is_too_busy(w, 1);
+	admit(w, 1, "wl-j");
+	w_later(w, 10 * MINUTE);
+	w->rig = (struct rig){0};
+	w_del(w, wl);
+	wl = a_workload(w, "j");
+	if (listed) { /* no watch has shown it */
+		w_drop(w, w->n_q);
+		w_list(w, 0, KIND_WORKLOAD);
+	}
+	w_later(w, 2 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j"), "a refused job's Workload is made anew: at once, too");
+	is_str(check_state(w, wl), "Ready", listed ? "... which a list shows" : "... and Ready");
+	w_free(w);
+}
+
 /* The job has run for as long as it may: Kueue on the manager says so a moment later. */
 static void over_time(bool told)
 {
@@ -525,6 +550,8 @@ int main(void)
 	failed_to_start();
 	refused_in_an_earlier_round();
 	refused_in_the_next_round();
+	refused_and_made_anew(false);
+	refused_and_made_anew(true);
 	another_has_its_turn(preempted);
 	another_has_its_turn(out_of_sync);
 	alone(preempted, " evicted the Workload");

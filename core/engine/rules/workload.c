@@ -3,6 +3,7 @@
 #include "core/engine/rules/workload.h"
 
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/engine/answers/message.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/watches.h"
@@ -150,6 +151,17 @@ static bool is_alone(const struct wl *w)
 	return w->owner->workloads.next == w->owner->workloads.prev;
 }
 
+/* A standby notes rounds, too: its notes must not count in the one in which it begins to lead. */
+static void forget_round(struct pass *p)
+{
+	p->w->pace = pace_new();
+	p->w->round = round_new();
+	members_new_round(p);
+	for (WL_CLUSTERS_EACH(wc, p->w)) {
+		wc->bout = (struct bout){0};
+	}
+}
+
 /*
  * No round is under way: removes clones and jobs, and resets backoffs and what was noted of the
  * round.
@@ -161,17 +173,8 @@ static void release(struct pass *p, enum rule rule)
 	for (CLONES_EACH(k, p)) {
 		left |= !remove_remote(p, k, rule) && k->twin != TWIN_UNKNOWN;
 	}
-	p->w->pace = pace_new();
-	p->w->round = round_new();
-	members_new_round(p);
+	forget_round(p);
 	slices_over(p);
-	/*
-	 * A standby notes rounds too; its notes must not count in the round in which it begins to
-	 * lead.
-	 */
-	for (WL_CLUSTERS_EACH(wc, p->w)) {
-		wc->bout = (struct bout){0};
-	}
 	if (!left && facts_is(p->f, F_FINISHED)) {
 		record_drop_text(&p->e->store, p->local);
 		if (p->job && is_alone(p->w)) {
@@ -333,12 +336,17 @@ static void runs_here(struct pass *p)
 	}
 }
 
-/* The one of this name was deleted: this is another, of which nothing has been said yet. */
-static void made_anew(struct pass *p)
+/* Is it another one than that of this name before? Of it nothing has been said yet. */
+static void tell_apart(struct pass *p)
 {
-	p->w->round = round_new();
-	p->w->explained_at = INT64_MIN;
-	p->w->authority_said = 0;
+	uint32_t of = (uint32_t)hash64(str_of(p->local->uid));
+
+	if (p->w->of != 0 && p->w->of != of) {
+		forget_round(p);
+		p->w->explained_at = INT64_MIN;
+		p->w->authority_said = 0;
+	}
+	p->w->of = of;
 }
 
 static void finished(struct pass *p)
@@ -352,9 +360,7 @@ static void finished(struct pass *p)
 
 static void with_local(struct pass *p)
 {
-	if (p->w->sure_gone) {
-		made_anew(p);
-	}
+	tell_apart(p);
 	p->w->gc = false;
 	p->w->sure_gone = false;
 	p->w->absent_rounds = 0;
