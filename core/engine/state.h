@@ -202,9 +202,8 @@ struct owner {
 /* Notes of a workload about a cluster in one round. */
 struct bout {
 	/* rules/won.c */
-	bool refused;  /* the job was refused for good, see 'why'; act/ops.c sets it, too */
-	bool wanted;   /* the job was to be created */
-	bool job_made; /* ... and was */
+	bool refused;          /* the job was refused for good, see 'why'; act/ops.c sets it, too */
+	bool wanted, job_made; /* the job was to be created; ... and was */
 
 	/* rules/rest.c */
 	bool there;          /* our clone was seen, and we did not delete it */
