@@ -114,6 +114,31 @@ static void job_is_not_created(const struct answer *a)
 	w_free(w);
 }
 
+/* What it waited for has changed every few minutes for an hour, as just before w2 wins. */
+static void is_told_after_a_long_race(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+	char said[1024];
+
+	rig(w, 1, OP_CREATE, KIND_WORKLOAD, &busy);
+	wl = a_job(w, "j");
+	for (int i = 0; i < 60; i++) {
+		w_later(w, MINUTE);
+		w->rig_words = i % 2 ? "too many requests" : "try later";
+	}
+	snprintf(said, sizeof(said), "%s", check_message(w, wl));
+	for (int i = 0; i < 1000 && !strcmp(check_message(w, wl), said); i++) {
+		w_later(w, SECOND);
+	}
+	rig(w, 2, OP_CREATE, JOB, &unavailable);
+	admit(w, 2, "wl-j");
+	w_later(w, MINUTE + 10 * SECOND);
+	ok(strstr(check_message(w, wl), "etcd is full"),
+	   "after a minute the check says why it waits");
+	w_free(w);
+}
+
 /* w2 has won, and cannot take the job; what is on w1 names the same job, and has no round. */
 static void another_names_the_job(void)
 {
@@ -389,6 +414,7 @@ int main(void)
 	job_is_not_created(&gateway);
 	job_is_not_created(&busy);
 	job_is_not_created(&unavailable);
+	is_told_after_a_long_race();
 	another_names_the_job();
 	job_is_created_late(false);
 	job_is_created_late(true);

@@ -364,6 +364,7 @@ static void win(struct pass *p, const struct clone *k)
 	ssa_check(p, body, CHECK_READY, message);
 	ssa_check_time(p, body, copied_wins(p, k));
 	ssa_send(e, p->local, body, R_WIN, PRIO_COMMIT, "Normal", message);
+	p->w->round.explained = 0; /* what it waited for before is over */
 }
 
 /*
