@@ -139,6 +139,37 @@ static void is_told_after_a_long_race(void)
 	w_free(w);
 }
 
+/* The winner's clone has gone, of which a get is to tell. */
+static void gets_are_refused(const char *state)
+{
+	static const struct answer unauthorized = {OUTCOME_REFUSED, ERR_DENIED, 401,
+						   "Unauthorized"};
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	char text[256];
+
+	w->full = true;
+	rig(w, 2, OP_GET, KIND_WORKLOAD, &unauthorized);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	snprintf(text, sizeof(text),
+		 "{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"%s\","
+		 "\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}",
+		 state);
+	w_patch(w, wl, text);
+	w_settle(w);
+	w_take(w);
+	w_later(w, 70 * SECOND);
+	is_int((int)w_times(w_take(w), "\"reason\":\"WriteRefused\""), 1,
+	       "a worker does not show what is left: an Event reports it");
+	ok(strstr(check_message(w, wl),
+		  "worker cluster \"w2\" has refused a look at what is there"),
+	   "... and the check's message");
+	w->rig.times = 0;
+	w_later(w, 2 * MINUTE);
+	is_str(check_state(w, wl), "Retry", "... until it does");
+	w_free(w);
+}
+
 /* w2 has won, and cannot take the job; what is on w1 names the same job, and has no round. */
 static void another_names_the_job(void)
 {
@@ -415,6 +446,8 @@ int main(void)
 	job_is_not_created(&busy);
 	job_is_not_created(&unavailable);
 	is_told_after_a_long_race();
+	gets_are_refused("Ready");
+	gets_are_refused("Pending");
 	another_names_the_job();
 	job_is_created_late(false);
 	job_is_created_late(true);

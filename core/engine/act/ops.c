@@ -223,8 +223,10 @@ static void got(struct engine *e, struct record *r, const struct inflight *f,
 
 	if (!shown && ev->code != ERR_NOT_FOUND) {
 		back_off(e, r, r->fails++, ev->retry_after_ms, BACK_OFF_MAX_MS);
+		refusal_of_get(e, r, f, ev);
 		return;
 	}
+	refusal_moot(r, R_GET);
 	if (shown && is_contradicted(e, r, f, ev)) {
 		observe_turn_back(e, cluster_get(e, r->table->cluster));
 	}

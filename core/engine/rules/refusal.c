@@ -99,6 +99,9 @@ void refusal_saw(struct engine *e, struct record *r, const struct inflight *writ
 		}
 		r->refusal = f;
 	}
+	if (f->n > 0 && f->rule == R_GET && write->rule != R_GET) {
+		f->n = 0; /* of writes this is the first */
+	}
 	if (f->n == 0 || f->of_removal != removes) {
 		begin(e, f);
 	}
@@ -152,18 +155,18 @@ void refusal_seen(struct record *r)
 	bool create =
 		r->refusal && (r->refusal->rule == R_CREATE || r->refusal->rule == R_JOB_CREATE);
 
-	if (r->refusal && create == r->present) {
+	if (r->refusal && (create == r->present || r->refusal->rule == R_GET)) {
 		refusal_end(r);
 	}
 }
 
 /*
- * Was a clone that is refused not wanted for a while? A create that is sent again follows when its
- * time has come.
+ * Was a clone that is refused, or a look, not wanted for a while? What is sent again follows when
+ * its time has come.
  */
 static bool is_past(const struct engine *e, const struct record *r)
 {
-	return r->refusal->rule == R_CREATE && !r->inflight &&
+	return (r->refusal->rule == R_CREATE || r->refusal->rule == R_GET) && !r->inflight &&
 	       e->now - r->retry_at > REFUSAL_SAY_MS;
 }
 
@@ -180,7 +183,7 @@ unsigned refusal_before(const struct record *r)
 
 int64_t refusal_since(const struct record *r)
 {
-	return r && r->refusal ? r->refusal->since : INT64_MAX;
+	return r && r->refusal && r->refusal->rule != R_GET ? r->refusal->since : INT64_MAX;
 }
 
 int64_t refusal_of_removal(const struct record *r)
@@ -214,6 +217,7 @@ static const struct {
 	{R_SHRINK, "the new size of the Workload"},
 	{R_PRIORITY, "the changed priority"},
 	{R_DEACTIVATE, "the stop of the job"},
+	{R_GET, "a look at what is there"},
 };
 
 static const char *what_of(const struct record *r)
@@ -236,7 +240,7 @@ mk_str refusal_words(struct engine *e, const struct record *r)
 	const struct cluster *c = f ? cluster_get(e, r->table->cluster) : NULL;
 	mk_str since;
 
-	if (!c || e->now - f->since < REFUSAL_SAY_MS) {
+	if (!c || e->now - f->since < REFUSAL_SAY_MS || (f->rule == R_GET && is_past(e, r))) {
 		return STR("");
 	}
 	since = time_rfc3339(&e->scratch, f->since_ms);
@@ -265,6 +269,14 @@ void refusal_owed(struct pass *p)
 {
 	if (!p->owed && refusal_since(p->job) != INT64_MAX) {
 		p->owed = p->job;
+	}
+}
+
+void refusal_of_get(struct engine *e, struct record *r, const struct inflight *get,
+		    const struct event *ev)
+{
+	if (ev->http >= 400 && (!r->refusal || r->refusal->rule == R_GET)) {
+		refusal_saw(e, r, get, ev, false);
 	}
 }
 

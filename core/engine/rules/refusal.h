@@ -37,6 +37,12 @@ struct refusal {
  */
 void refusal_saw(struct engine *e, struct record *r, const struct inflight *f,
 		 const struct event *ev, bool of_object);
+/*
+ * The same of a get that had no answer of use, unless writes are refused. Only words tell of it: no
+ * rule goes by how long it lasts.
+ */
+void refusal_of_get(struct engine *e, struct record *r, const struct inflight *get,
+		    const struct event *ev);
 /* A write was applied, or the record is freed. */
 void refusal_end(struct record *r);
 /*

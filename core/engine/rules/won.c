@@ -584,6 +584,8 @@ void won_pass(struct pass *p)
 		if (k->twin != TWIN_ABSENT ||
 		    twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name)) {
 			give_up(p, k);
+		} else if (k->r && k->r->refusal && !p->owed) {
+			p->owed = k->r;
 		}
 	} else {
 		if (k->r && k->r->unknown) {
