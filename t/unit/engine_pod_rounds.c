@@ -62,6 +62,25 @@ static void refused(void)
 	w_free(w);
 }
 
+/* w2 has been too busy for its members for minutes, and wins the next round. */
+static void busy_in_the_round_before(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_group(w);
+
+	w_settle(w);
+	w->rig = (struct rig){100000, OP_CREATE, 2, POD, OUTCOME_REFUSED, ERR_LIMITED};
+	w->rig_http = 429;
+	admit(w, 2, "grp");
+	w_later(w, 10 * 60 * 1000);
+	w->rig = (struct rig){0};
+	another_round(w, wl);
+	admit(w, 2, "grp");
+	w_later(w, 1000);
+	is_int((long long)pods_on(w, 2), 3, "refused in the round before: each is tried at once");
+	w_free(w);
+}
+
 /* Another object stands where a member's copy should be. */
 static void foreign(void)
 {
@@ -436,6 +455,7 @@ int main(void)
 {
 	w_more = &mk_entry_pod;
 	refused();
+	busy_in_the_round_before();
 	foreign();
 	evicted_here();
 	evicted_there();
