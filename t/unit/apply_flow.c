@@ -262,11 +262,12 @@ static void test_limited_verb(void)
 /* What would give up a job does not wait for the end of a pause: its end may be seen meanwhile. */
 static void test_prompt(void)
 {
-	struct op op = op_of(OP_APPLY_STATUS, 2, "v", PRIO_COMMIT);
+	struct op op;
 	uint64_t token;
 
 	setup();
 	submit(op_of(OP_CREATE, 1, "w", PRIO_START));
+	op = op_of(OP_APPLY_STATUS, 2, "v", PRIO_COMMIT);
 	op.prompt = true;
 	submit(op);
 	token = fake_token(&f, 1, "PATCH ");
