@@ -49,8 +49,8 @@ void apply_set_may_write(struct apply *a, bool may_write);
 void apply_submit(struct apply *a, const struct op *ops, size_t n, int64_t mono_ms);
 
 /*
- * The cluster's link went down: queued operations end as refused (ERR_UNAVAILABLE). Those on the
- * wire are answered by kube.
+ * The cluster's link went down, or is set up anew, perhaps to another server: queued operations end
+ * as refused (ERR_UNAVAILABLE). Those on the wire are answered by kube.
  */
 void apply_link_down(struct apply *a, cluster_id c);
 

@@ -55,7 +55,7 @@ static void on_emit(void *ctx, const struct event *ev)
 		engine_observe(m->engine, ev, m->now_ms, m->wall_ms, &m->ops);
 		m->has_news = true;
 	}
-	if (ev->type == EV_LINK && ev->link == LINK_DOWN && m->apply != NULL) {
+	if (ev->type == EV_LINK && ev->link != LINK_UP && m->apply != NULL) {
 		apply_link_down(m->apply, ev->cluster);
 	}
 	if (m->o.observer.on_event != NULL) {

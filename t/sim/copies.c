@@ -138,6 +138,24 @@ static struct sim *all_on_first(struct coverage *cov, size_t size, int64_t lost_
 	return s;
 }
 
+/* Few jobs: every 429 stops all requests for a second. */
+static struct sim *all_wait_on_first(struct coverage *cov, size_t size, int64_t lost_timeout_ms)
+{
+	struct sim *s = story_begin(cov, 2, lost_timeout_ms, 1);
+
+	story_hold_queue(s, 2, true);
+	s->plane[1].limit_jobs = true;
+	story_submit(s, size, MINUTE);
+	for (int64_t end_at = s->now + 5 * MINUTE;
+	     story_count_won(s, "w1") < size && s->now < end_at;) {
+		run_until(s, s->now + SECOND);
+	}
+	story_hold_queue(s, 2, false);
+	story_expect(s, story_count_won(s, "w1") == size && copies(s) == 0,
+		     "w1 has won all, and has no job yet");
+	return s;
+}
+
 static void is_awaited(struct sim *s, size_t size)
 {
 	run_until(s, s->now + 2 * MINUTE);
@@ -169,6 +187,21 @@ static void led_elsewhere_unseen(struct coverage *cov, size_t most)
 	run_until(s, s->now + 5 * SECOND);
 	proc_start(&s->proc[0]);
 	is_awaited(s, few(most));
+}
+
+static void led_elsewhere_while_busy(struct coverage *cov, size_t most)
+{
+	size_t size = most < 4 ? most : 4;
+	struct sim *s = all_wait_on_first(cov, size, 15 * MINUTE);
+
+	story_say(true, "... while jobs wait to be sent there");
+	leads_move(s, 1, 2);
+	run_until(s, s->now + MINUTE);
+	story_expect(s, copies(s) == 0, "none is sent to that server, which has not won");
+	s->plane[1].limit_jobs = false;
+	leads_move(s, 1, 1);
+	story_expect(s, story_all_done(s, 20 * MINUTE), "it leads back: all finish");
+	story_end(s);
 }
 
 /* A daemon that is killed again and again, as soon as it knows that the worker is lost. */
@@ -293,22 +326,11 @@ static void unserved(struct coverage *cov, size_t size)
 	story_end(s);
 }
 
-/* Few jobs: every 429 stops all requests for a second. */
 static void unserved_early(struct coverage *cov, size_t most)
 {
-	struct sim *s = story_begin(cov, 2, MINUTE, 1);
 	size_t size = most < 4 ? most : 4;
+	struct sim *s = all_wait_on_first(cov, size, MINUTE);
 
-	story_hold_queue(s, 2, true);
-	s->plane[1].limit_jobs = true;
-	story_submit(s, size, MINUTE);
-	for (int64_t end_at = s->now + 5 * MINUTE;
-	     story_count_won(s, "w1") < size && s->now < end_at;) {
-		run_until(s, s->now + SECOND);
-	}
-	story_hold_queue(s, 2, false);
-	story_expect(s, story_count_won(s, "w1") == size && copies(s) == 0,
-		     "w1 has won all, and has no job yet");
 	forbid(s, 1, true);
 	s->plane[1].limit_jobs = false;
 	run_until(s, s->now + 4 * MINUTE);
@@ -506,6 +528,7 @@ const struct story copies_stories[] = {
 	{"alias-other-config", "... and in another config", alias_other, true},
 	{"led-elsewhere", "a Secret leads to another server while jobs run", led_elsewhere, true},
 	{"led-elsewhere-unseen", "... and while no daemon runs", led_elsewhere_unseen, true},
+	{"led-elsewhere-busy", "... while jobs wait to be sent", led_elsewhere_while_busy, true},
 	{"lost-and-restarted", "a worker is lost, and the daemon is killed again and again",
 	 lost_and_restarted, true},
 	{"origin-changed", "the origin is changed while jobs run", origin, true},
