@@ -39,11 +39,15 @@ static uint64_t load8(const char *p)
 	return x;
 }
 
-/* The first n < 8 bytes. */
-static uint64_t load(const char *p, size_t n)
+/* The last n < 8 bytes of 's'. */
+static uint64_t load_tail(mk_str s, size_t n)
 {
+	const char *p = s.p + s.n - n;
 	uint64_t x = 0;
 
+	if (s.n >= 8) {
+		return load8(s.p + s.n - 8) >> (64 - 8 * n);
+	}
 	for (size_t i = 0; i < n; i++) {
 		x |= (uint64_t)(unsigned char)p[i] << (8 * i);
 	}
@@ -71,7 +75,7 @@ uint64_t hash64(mk_str str)
 	}
 	m = (uint64_t)str.n << 56;
 	if (str.n > i) {
-		m |= load(str.p + i, str.n - i);
+		m |= load_tail(str, str.n - i);
 	}
 	s.v3 ^= m;
 	sip_round(&s);

@@ -130,16 +130,19 @@ mk_str time_rfc3339_micro(struct arena *a, int64_t wall_ms)
 /* Takes exactly n digits off the front, and then 'sep' unless it is 0. */
 static bool take_digits(mk_str *s, size_t n, char sep, unsigned int *ret)
 {
-	uint64_t v;
+	size_t taken = n + (sep ? 1 : 0);
 
-	if (s->n < n + (sep ? 1 : 0) || !str_u64(str_sub(*s, 0, n), &v)) {
+	if (s->n < taken || (sep && s->p[n] != sep)) {
 		return false;
 	}
-	if (sep != 0 && s->p[n] != sep) {
-		return false;
+	*ret = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (s->p[i] < '0' || s->p[i] > '9') {
+			return false;
+		}
+		*ret = *ret * 10 + (unsigned int)(s->p[i] - '0');
 	}
-	*s = str_sub(*s, n + (sep ? 1 : 0), SIZE_MAX);
-	*ret = (unsigned int)v;
+	*s = (mk_str){s->p + taken, s->n - taken};
 	return true;
 }
 
