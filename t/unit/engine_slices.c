@@ -275,9 +275,12 @@ static void ends_as_it_was(void)
 		"\"Complete\",\"status\":\"True\"}]}}");
 	clone_condition(w, 2, old_name, "Finished", "Succeeded", true);
 	w_later(w, 1000);
-	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "a job ends at its size while a slice waits: its end comes home");
+	ok(strstr(new->text, "\"Finished\"") != NULL, "... the slice is Finished");
+	is_int((long long)objects_on(w, 2), 0, "... and nothing is left there");
 	w_later(w, 3600 * 1000);
-	is_str(check_state(w, new), "Pending", "a job that ended at its size does not run again");
+	is_str(check_state(w, new), "Pending", "... nor runs again");
 	w_free(w);
 }
 

@@ -319,8 +319,88 @@ static void replaced_by_one_that_won(void)
 	w_free(w);
 }
 
+static const char complete[] = "{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{"
+			       "\"type\":\"Complete\",\"status\":\"True\"}]}}";
+
+/* The local job is Complete, and the slice that waited is Finished. */
+static void is_over(struct world *w, struct object *slice, const char *what)
+{
+	ok(strstr(w_find(w, 0, JOB, "ns", "j")->text, "\"Complete\"") != NULL, what);
+	is_str(check_state(w, slice), "Pending", "... it does not run again");
+	ok(strstr(slice->text, "\"Finished\"") != NULL, "... and the slice is Finished");
+}
+
+/* The job ends at its size, which no list of jobs shows to a new process: only its clone. */
+static void ends_unlisted(bool listed_later)
+{
+	struct object *new;
+	struct world *w = slice_waits(&new, 0);
+
+	w_stop(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), complete);
+	clone_condition(w, 2, old_name, "Finished", "Succeeded", true);
+	w->hold_jobs[2] = true;
+	w_start(w);
+	w_later(w, 800 * 1000);
+	ok(!strstr(new->text, "\"Finished\""),
+	   "a clone says that its job ended: its list is awaited");
+	if (listed_later) {
+		w->hold_jobs[2] = false;
+		w_list(w, 2, JOB);
+	}
+	w_later(w, 110 * 1000);
+	is_over(w, new, listed_later ? "... then the end comes home" : "... for so long");
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), listed_later ? "2" : "",
+	       "... with what the copy, or its clone, says");
+	w_free(w);
+}
+
+/* The same, and its TTL was over before a process looked. */
+static void ends_and_goes_unseen(void)
+{
+	struct object *new;
+	struct world *w = slice_waits(&new, 0);
+
+	w_stop(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	clone_condition(w, 2, old_name, "Finished", "Succeeded", true);
+	admit(w, 2, new_name);
+	w_start(w);
+	w_later(w, 10 * 1000);
+	is_over(w, new, "a job went after its end, while a slice waited: its clone tells it");
+	w_free(w);
+}
+
+/* The end was seen, and the manager refused it while the Workload was replaced. */
+static void goes_with_its_end_owed(void)
+{
+	struct object *old, *new;
+	struct world *w = slice_grown(&old, &new);
+
+	refuse_status(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), complete);
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, old_name));
+	w_settle(w);
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	w_settle(w);
+	quota_at(w, new, "w2");
+	w_later(w, 10 * 1000);
+	w->rig.times = 0;
+	w_later(w, 6 * 60 * 1000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/succeeded"), "2",
+	       "an end that was seen outlives its copy, and the Workload that ran");
+	is_str(check_state(w, new), "Pending", "... and the job does not run again");
+	w_free(w);
+}
+
 int main(void)
 {
+	ends_unlisted(true);
+	ends_unlisted(false);
+	ends_and_goes_unseen();
+	goes_with_its_end_owed();
 	forgotten();
 	the_last_one_ends();
 	replaced_without_quota();

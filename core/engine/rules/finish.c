@@ -422,13 +422,20 @@ bool finish_seen(struct pass *p)
 	return !told && (words || !p->grouped);
 }
 
+/* Is there no more to tell of this Workload? A slice that takes over has the end of the copy. */
+static bool is_over(const struct pass *p)
+{
+	return !p->local || facts_is(p->f, F_TERMINATING) ||
+	       (facts_is(p->f, F_FINISHED) && !p->w->owes);
+}
+
 static void forget(struct pass *p, struct table *t, bool over)
 {
 	const struct group *g = t ? store_group(t, p->w->ns, p->w->name) : NULL;
 	const struct table *here = manager_table(p->e, p->kind);
 	struct record *r = store_find(t, p->w->ns, p->object);
 
-	if (r && !p->grouped) {
+	if (r && !p->grouped && !(over && slices_is_inherited(p))) {
 		ending_free(&p->e->store, r);
 	}
 	if (!g) {
@@ -448,7 +455,7 @@ bool finish_keeps(const struct pass *p, const struct clone *k)
 	const struct table *t = p->kind ? k->c->tables[p->kind] : NULL;
 	const struct group *g = t ? store_group(t, p->w->ns, p->w->name) : NULL;
 	const struct record *r = t ? store_find(t, p->w->ns, p->object) : NULL;
-	bool any = r && r->ending;
+	bool any = r && r->ending && !is_over(p);
 
 	if (p->e->store.n_endings == 0 || !g) {
 		return any;
@@ -461,8 +468,7 @@ bool finish_keeps(const struct pass *p, const struct clone *k)
 
 void finish_forget(struct pass *p)
 {
-	bool over = !p->local || facts_is(p->f, F_TERMINATING) ||
-		    (facts_is(p->f, F_FINISHED) && !p->w->owes);
+	bool over = is_over(p);
 
 	for (CLONES_EACH(k, p)) {
 		bool past = over || !counts(p, k);

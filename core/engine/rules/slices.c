@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/finish.h"
 #include "core/engine/rules/inplace.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/race.h"
@@ -108,6 +109,35 @@ bool slices_waits(const struct pass *p)
 struct record *slices_running(const struct pass *p, const struct clone *k, const struct record *job)
 {
 	return store_get(k->c->tables[KIND_WORKLOAD], p->w->ns, job->facts->s[S_PREBUILT]);
+}
+
+/*
+ * Has that Workload of the job been replaced while it ran? Its clone on the worker then shows how
+ * the run ended; one that is gone had replaced ones before it.
+ */
+static bool has_handed_on(const struct record *local, const struct record *clone)
+{
+	return !local || (may_be_replaced(local->facts) && facts_is(local->facts, F_QUOTA) &&
+			  !facts_is(local->facts, F_EVICTED) &&
+			  str_eq(clone->facts->s[S_LOCAL_UID], str_of(local->uid)));
+}
+
+bool slices_run_ended(const struct pass *p, const struct clone *k, struct clone *ret)
+{
+	if (!slices_waits(p) || !p->w->owner || !table_known(k->c, KIND_WORKLOAD)) {
+		return false;
+	}
+	*ret = *k;
+	ret->twin = TWIN_OURS;
+	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
+		ret->r = store_get(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
+		if (w != p->w && ret->r && finish_tells_the_end(ret) &&
+		    str_eq(ret->r->facts->s[S_MANAGER_ID], str_of(p->e->manager_id)) &&
+		    has_handed_on(manager_get(p->e, KIND_WORKLOAD, w->ns, w->name), ret->r)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 static bool is_open(const struct facts *f)
