@@ -290,13 +290,18 @@ static void is_back(bool has_copy)
 	w_take(w);
 	add_cluster(w, 4, "");
 	w->alias_of[4] = 2;
+	w->hold_jobs[4] = true;
 	add_secret(w, 4);
+	w_later(w, 10 * SECOND);
+	ok(holds_quota(w), "its server has another name: its list is waited for");
+	w->hold_jobs[4] = false;
+	w_list(w, 4, JOB);
 	w_later(w, 10 * SECOND);
 	if (has_copy) {
 		ok(strstr(w_take(w), "deactivate") != NULL && holds_quota(w),
-		   "its server has another name: the copy is seen and stopped");
+		   "... the copy is seen and stopped");
 	} else {
-		ok(!holds_quota(w), "its server has another name: nothing is there any more");
+		ok(!holds_quota(w), "... and shows nothing: nothing is there any more");
 	}
 	w_free(w);
 }
