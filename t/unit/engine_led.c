@@ -331,8 +331,36 @@ static void made_anew_beside_a_leftover(bool is_moved, const char *made)
 	w_free(w);
 }
 
+/*
+ * A client says that the job is evicted, and its winner stays on record: what that one shows tells.
+ * The other name leads elsewhere since a moment, but nothing was sent to where it led before.
+ */
+static void evicted_with_its_winner_in_sight(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	const struct object *job = w_find(w, 0, JOB, "ns", "j");
+
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"),
+		"{\"spec\":{\"suspend\":true},\"status\":{\"active\":2}}");
+	lead(w, 1, OTHER);
+	w_stop(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":\"True\"},{"
+		"\"type\":\"Evicted\",\"status\":\"True\"}]}}");
+	w_restart(w);
+	w_later(w, 30 * SECOND);
+	is_str(w_str(w, wl, "/status/clusterName"), "w2", "evicted, and its winner is on record");
+	ok(strcmp(w_str(w, job, "/status/active"), "2") != 0,
+	   "... where the copy is gone: its pods run no more");
+	w_free(w);
+}
+
 int main(void)
 {
+	evicted_with_its_winner_in_sight();
 	evicted_and_shared();
 	running_without_a_winner();
 	lost_beside_a_loser(true);

@@ -21,6 +21,18 @@ static bool is_not_there(struct pass *p, struct clone *k)
 /* May copies be there? SIGHT_NONE: none that counts; SIGHT_WAITS: not known yet. */
 enum sight { SIGHT_NONE, SIGHT_WAITS, SIGHT_CLEAR };
 
+/* Does a name that counts lead to the server that won? Then what it shows tells, and no date. */
+static bool is_winner_in_sight(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (copied_won_there(p, k) > 0 && (!p->config || k->in_config) &&
+		    watches_ready(p->e, k->c, p->kind)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * A worker out of reach is waited for as long as for a running job; the end of a first try to
  * connect queues the pass.
@@ -32,7 +44,7 @@ static enum sight sight_of(struct pass *p, struct clone *k)
 	if (p->config && !k->in_config && !copied_on(p, k)) {
 		return SIGHT_NONE;
 	}
-	if (lost_waits_elsewhere(p, k)) {
+	if (lost_waits_elsewhere(p, k) && !is_winner_in_sight(p)) {
 		return SIGHT_WAITS; /* at the server before, also where another name speaks now */
 	}
 	if (k->twin == TWIN_ALIAS) {
