@@ -203,6 +203,9 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 	bool job = is_job_resource(c->resource);
 	const struct json *o = c->before != NULL ? c->before : c->after;
 
+	if (!by) {
+		judge_disowned(s, p, c);
+	}
 	judge_commit(s, p, c, by);
 	if (str_is(c->resource, WORKLOADS)) {
 		note_verdict(s, p, c);
@@ -214,7 +217,6 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 		note_taken(s, p, c);
 	}
 	if (!by) {
-		judge_disowned(s, c);
 		return;
 	}
 	s->writes++;

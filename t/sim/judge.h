@@ -180,7 +180,7 @@ bool judge_is_ours(const struct site *site, const struct json *o);
  */
 bool judge_was_disowned(const struct sim *s, const struct json *o);
 /* After a commit of another client: it may have changed whose the object is. */
-void judge_disowned(struct sim *s, const struct ks_commit *c);
+void judge_disowned(struct sim *s, const struct plane *p, const struct ks_commit *c);
 /* Was the object the manager's a moment ago, or when its daemons could see it last? */
 bool judge_may_seem_ours(const struct sim *s, const struct site *site, const struct plane *p,
 			 const struct json *o);

@@ -7,6 +7,7 @@
 
 #include "t/sim/sim.h"
 
+#define PREBUILT "/metadata/annotations/kueue.x-k8s.io~1prebuilt-workload-name"
 #define MANAGER "/metadata/annotations/multikueued.io~1manager-id"
 
 enum { KNOWN_MS = 3 * SECOND }; /* so long after a change a daemon may not know of it */
@@ -52,24 +53,6 @@ bool judge_is_ours(const struct site *site, const struct json *o)
 		str_is(manager, site->former_manager));
 }
 
-void judge_disowned(struct sim *s, const struct ks_commit *c)
-{
-	struct judge *j = s->judge;
-	struct disowned *d = &j->disowned[j->n_disowned % JUDGE_DISOWNED];
-	bool is_lost = false;
-
-	for (size_t i = 0; c->before && c->after && i < s->n_sites; i++) {
-		is_lost |= judge_is_ours(&s->site[i], c->before) &&
-			   !judge_is_ours(&s->site[i], c->after);
-	}
-	if (is_lost) {
-		snprintf(d->uid, sizeof(d->uid), "%.*s",
-			 STR_ARG(json_str_at(c->after, "/metadata/uid")));
-		d->at = s->now;
-		j->n_disowned++;
-	}
-}
-
 static const struct disowned *find(const struct sim *s, const struct json *o)
 {
 	const struct judge *j = s->judge;
@@ -81,6 +64,38 @@ static const struct disowned *find(const struct sim *s, const struct json *o)
 		}
 	}
 	return NULL;
+}
+
+/*
+ * Does Kueue there start a copy that was stopped for a clone that another client made no manager's?
+ * That run is the client's.
+ */
+static bool is_begun_by_another(const struct sim *s, const struct plane *p,
+				const struct ks_commit *c)
+{
+	mk_str clone = json_str_at(c->before, PREBUILT);
+
+	return clone.n > 0 && !judge_runs(s, c->before) && judge_runs(s, c->after) &&
+	       find(s, ks_get(p->store, WORKLOADS, c->ns, clone)) != NULL;
+}
+
+void judge_disowned(struct sim *s, const struct plane *p, const struct ks_commit *c)
+{
+	struct judge *j = s->judge;
+	struct disowned *d = &j->disowned[j->n_disowned % JUDGE_DISOWNED];
+	bool is_lost =
+		c->before && c->after && judge_is_copy(c->resource) && is_begun_by_another(s, p, c);
+
+	for (size_t i = 0; c->before && c->after && i < s->n_sites; i++) {
+		is_lost |= judge_is_ours(&s->site[i], c->before) &&
+			   !judge_is_ours(&s->site[i], c->after);
+	}
+	if (is_lost) {
+		snprintf(d->uid, sizeof(d->uid), "%.*s",
+			 STR_ARG(json_str_at(c->after, "/metadata/uid")));
+		d->at = s->now;
+		j->n_disowned++;
+	}
 }
 
 bool judge_was_disowned(const struct sim *s, const struct json *o)

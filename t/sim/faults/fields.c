@@ -9,6 +9,7 @@
 #include "t/sim/churn.h"
 #include "t/sim/sim.h"
 
+#define QUEUE_PATH KUEUE "clusterqueues/"
 #define LABEL(key, value) "{\"metadata\":{\"labels\":{\"" key "\":" value "}}}"
 #define NOTE(key, value) "{\"metadata\":{\"annotations\":{\"" key "\":" value "}}}"
 
@@ -56,6 +57,9 @@ static const struct field {
 	{HOME, JOBS, JOB_PATH, "", DELETE, "Foreground"},
 	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"metadata\":{\"annotations\":{\"a\":\"%s\"}}}"},
 	{HOME, JOBS, JOB_PATH, "", MERGE, "{\"metadata\":{\"finalizers\":null}}"},
+	{WORKER, CLUSTER_QUEUES, QUEUE_PATH, "", MERGE, "{\"spec\":{\"stopPolicy\":\"Hold\"}}"},
+	{WORKER, CLUSTER_QUEUES, QUEUE_PATH, "", MERGE, "{\"spec\":{\"stopPolicy\":\"Hold\"}}"},
+	{WORKER, CLUSTER_QUEUES, QUEUE_PATH, "", MERGE, "{\"spec\":{\"stopPolicy\":\"None\"}}"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "QuotaReserved=False"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Admitted=False"},
 	{WORKER, WORKLOADS, WORKLOAD_PATH, "/status", CONDITION, "Admitted=True"},
@@ -95,10 +99,11 @@ static const struct field {
 
 enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
 
-/* A manager made it, whatever became of its marks. */
-static bool is_remote(const struct json *o)
+/* On workers, what a manager made, whatever became of its marks; and their queues. */
+static bool is_meant(const struct field *x, const struct json *o)
 {
-	return json_str_at(o, WORKLOAD_UID).n > 0 && !json_at(o, "/metadata/deletionTimestamp");
+	return x->side == HOME || !strcmp(x->resource, CLUSTER_QUEUES) ||
+	       (json_str_at(o, WORKLOAD_UID).n > 0 && !json_at(o, "/metadata/deletionTimestamp"));
 }
 
 static const struct json *pick(struct rng *r, const struct ks_store *store, const struct field *x)
@@ -107,7 +112,7 @@ static const struct json *pick(struct rng *r, const struct ks_store *store, cons
 	const struct json *o, *best = NULL;
 
 	while ((o = ks_each(store, x->resource, &pos)) != NULL) {
-		if ((x->side == HOME || is_remote(o)) && rng_below(r, ++n) == 0) {
+		if (is_meant(x, o) && rng_below(r, ++n) == 0) {
 			best = o;
 		}
 	}
@@ -230,8 +235,12 @@ static void fields_act(struct sim *s, struct fault *f)
 
 static void fields_draw(struct sim *s, struct fault *f, struct rng *r)
 {
-	(void)s;
 	f->until = f->at + rng_range(r, 30 * SECOND, 4 * MINUTE);
+	for (size_t i = 0; i < s->n_users; i++) {
+		if (rng_chance(r, 1, 2)) {
+			s->user[i].run_ms = rng_range(r, 10 * SECOND, 4 * MINUTE);
+		}
+	}
 }
 
 FAULT(fuzzed) = {
