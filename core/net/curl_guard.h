@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUARD_MOST = 8 * 1024 * 1024 }; /* bytes of a call that no body pays for */
+enum { GUARD_MOST = 1024 * 1024 }; /* bytes of a call that no body pays for */
 
 /* Zero is valid: nothing is cut. */
 struct guard {
