@@ -101,7 +101,7 @@ bool http2_session_feed(struct http2_session *s, const uint8_t *p, size_t n);
 ptrdiff_t http2_session_pull(struct http2_session *s, const uint8_t **ret);
 /* Is there something to pull? */
 bool http2_session_has_output(const struct http2_session *s);
-/* The server broke the rules, which it was told: nothing is read or written any more. */
+/* The server broke the rules of HTTP/2 and has our GOAWAY: nothing is read or written any more. */
 bool http2_session_is_over(const struct http2_session *s);
 
 /* How many more streams the server allows now. */

@@ -230,19 +230,14 @@ static void not_on_record_yet(void)
 }
 
 /*
- * A job was lost on w2, and runs on the server of w3, to which w2 led then. A client has taken the
- * date of the win, w2 leads back to where the former copy is, and a new process looks.
+ * The job is lost on w2, and runs on the server of w3, to which w2 leads then, where its copy is
+ * dated 'made'. The process ends.
  */
-static void undated_beside_a_leftover(const char *made)
+static void lost_and_runs_where_it_leads(struct world *w, struct object *wl, const char *made)
 {
-	bool is_dated = strstr(made, "08:1") != NULL;
-	struct world *w = w_new(3);
-	struct object *wl = running_job(w);
 	char patch[96];
 
 	snprintf(patch, sizeof(patch), "{\"metadata\":{\"creationTimestamp\":\"%s\"}}", made);
-	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
-		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
 	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
 		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:00:00Z\"}}");
 	lead(w, 2, OTHER);
@@ -259,6 +254,21 @@ static void undated_beside_a_leftover(const char *made)
 	ok(w_find(w, OTHER, JOB, "ns", "j") != NULL, "a job was lost, and runs where w2 leads now");
 	w_patch(w, w_find(w, OTHER, JOB, "ns", "j"), patch);
 	w_stop(w);
+}
+
+/*
+ * A job was lost on w2, and runs on the server of w3, to which w2 led then. A client has taken the
+ * date of the win, w2 leads back to where the former copy is, and a new process looks.
+ */
+static void undated_beside_a_leftover(const char *made)
+{
+	bool is_dated = strstr(made, "08:1") != NULL;
+	struct world *w = w_new(3);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	lost_and_runs_where_it_leads(w, wl, made);
 	w_patch(w, wl,
 		"{\"status\":{\"admissionChecks\":[{\"name\":\"mk\",\"state\":\"Pending\","
 		"\"message\":\"\",\"lastTransitionTime\":\"2027-01-15T08:00:00Z\"}]}}");
@@ -291,24 +301,8 @@ static void made_anew_beside_a_leftover(bool is_moved, const char *made)
 	bool is_dated = strstr(made, "08:1") != NULL;
 	struct world *w = w_new(3);
 	struct object *wl = running_job(w);
-	char patch[96];
 
-	snprintf(patch, sizeof(patch), "{\"metadata\":{\"creationTimestamp\":\"%s\"}}", made);
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:00:00Z\"}}");
-	lead(w, 2, OTHER);
-	w_later(w, TIMEOUT + 10 * SECOND);
-	evict(w, wl, "x");
-	w_settle(w);
-	queue_again(w, wl);
-	w_patch(w, wl,
-		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":"
-		"\"True\",\"reason\":\"QuotaReserved\",\"message\":\"\","
-		"\"lastTransitionTime\":\"2027-01-15T08:15:12Z\"}]}}");
-	admit(w, OTHER, "wl-j");
-	w_later(w, 10 * SECOND);
-	w_patch(w, w_find(w, OTHER, JOB, "ns", "j"), patch);
-	w_stop(w);
+	lost_and_runs_where_it_leads(w, wl, made);
 	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
 	add_cluster(w, 2, ",\"creationTimestamp\":\"2027-01-15T08:15:25Z\"");
 	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
