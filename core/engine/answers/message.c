@@ -27,7 +27,7 @@ enum {
 };
 
 /* What a Workload may wait for; with another one the half minute begins anew. */
-enum waits { WAITS_NOTHING, WAITS_HELD, WAITS_RACE, WAITS_END };
+enum waits { WAITS_NOTHING, WAITS_HELD, WAITS_RACE, WAITS_END, WAITS_HOME };
 
 #define PREFIX "Not admitted yet"
 #define NOWHERE "Fits on no worker"
@@ -345,11 +345,16 @@ void message_owed(struct pass *p)
 	struct arena *a = p->e->out->arena;
 	mk_str late, name, head;
 
-	if (!p->owed || !p->checked || p->over || (p->f->flags & (F_FINISHED | F_TERMINATING)) ||
+	if ((!p->owed && !p->end_waits) || !p->checked || p->over ||
+	    (p->f->flags & (F_FINISHED | F_TERMINATING)) ||
 	    (p->state != CHECK_READY && p->state != CHECK_PENDING)) {
 		return;
 	}
 	late = refusal_words(p->e, p->owed);
+	if (late.n == 0 && p->end_waits) {
+		late = unserved_words(p);
+		late = late.n > 0 && is_long(p, WAITS_HOME) ? late : STR("");
+	}
 	if (late.n > 0) {
 		name = slices_waits(p) ? STR("") : p->f->s[S_CLUSTER];
 		name = name.n > 0 ? name : verdict_told_winner(p);
@@ -395,14 +400,16 @@ void message_won(struct pass *p, struct clone *k)
 
 void message_growing(struct pass *p, struct clone *k)
 {
+	mk_str unseen = p->job ? STR("") : unserved_words(p);
 	struct why_cluster w;
 
 	if (is_long(p, WAITS_RACE)) {
 		why_cluster(p, k, &w);
 		(void)write(p,
 			    arena_printf(p->e->out->arena,
-					 PREFIX " by the worker where its job runs: %s: %.*s",
-					 k->c->name, STR_ARG(str_cut(w.words, SUM_MAX))),
+					 PREFIX " by the worker where its job runs: %s: %.*s%s%.*s",
+					 k->c->name, STR_ARG(str_cut(w.words, SUM_MAX)),
+					 unseen.n > 0 ? "; " : "", STR_ARG(unseen)),
 			    R_WAITING);
 	}
 }
@@ -425,7 +432,8 @@ void message_ending(struct pass *p)
 	mk_str sum;
 	bool more;
 
-	if (p->state != CHECK_PENDING || p->over || p->owed || !is_long(p, WAITS_END)) {
+	if (p->state != CHECK_PENDING || p->over || p->owed || p->end_waits ||
+	    !is_long(p, WAITS_END)) {
 		return;
 	}
 	sum = ending(p);

@@ -35,9 +35,9 @@ mk_str message_reasons(struct pass *p);
 /* That the Workload fits on no worker, and why; in the out arena. See rules/unplaceable.h. */
 mk_str message_unplaceable(struct pass *p);
 /*
- * The job has ended, and the manager refuses that: for as long as it does, the message says so, in
- * its words. It names the winner that is on record, or that it named before, but not where a slice
- * waits: that has none yet.
+ * The job has ended, and the manager refuses that, or does not show its jobs: for as long as that
+ * is so, the message says it, in its words. It names the winner that is on record, or that it named
+ * before, but not where a slice waits: that has none yet.
  */
 void message_owed(struct pass *p);
 

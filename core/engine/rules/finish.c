@@ -196,6 +196,17 @@ static bool lacks_object(const struct pass *p)
 	return !p->job && (view == VIEW_KNOWN || view == VIEW_MISSING);
 }
 
+/* The same of an end that is known: one that may have an object here waits until that is seen. */
+static bool is_unwanted(struct pass *p)
+{
+	bool lacks = lacks_object(p);
+
+	if (!lacks) {
+		refusal_owed(p);
+	}
+	return lacks;
+}
+
 /* Did the clone that is gone stand for this Workload, and was it ours to the end? */
 static bool was_its_clone(const struct pass *p, const struct facts *f)
 {
@@ -305,7 +316,7 @@ static bool copy_is_told(struct pass *p, struct clone *k)
 		return true;
 	}
 	if (!p->job) {
-		return lacks_object(p);
+		return is_unwanted(p);
 	}
 	if (!facts_is(p->job->facts, F_MANAGED) || facts_is(p->job->facts, F_TERMINATING) ||
 	    has_end(p)) {
@@ -490,7 +501,7 @@ static bool object_done(struct pass *p, struct clone *k)
 	enum twin twin = twin_of_job(p, remote);
 
 	if (!p->job && (p->grouped || !lacks_object(p))) {
-		return lacks_object(p) || is_unseen_for_long(p);
+		return is_unwanted(p) || is_unseen_for_long(p);
 	}
 	if (table_view(k->c, p->kind) != VIEW_KNOWN) {
 		return end_is_told(p, k);

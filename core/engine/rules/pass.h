@@ -58,6 +58,7 @@ struct pass {
 	enum authority authority;
 	bool status_unfit;           /* what the last job_status() would have written: unfit.h */
 	const struct record *owed;   /* local: the manager refuses the end of its copy; NULL none */
+	bool end_waits;              /* an end of a copy is known, and is not on the manager yet */
 	const struct record *config; /* NULL: none */
 	struct roster roster;        /* its clusters */
 	uint16_t kind;               /* of the job; 0: no adapter */

@@ -267,6 +267,7 @@ mk_str refusal_on(struct pass *p, const struct clone *k, bool won)
 
 void refusal_owed(struct pass *p)
 {
+	p->end_waits = true;
 	if (!p->owed && refusal_since(p->job) != INT64_MAX) {
 		p->owed = p->job;
 	}

@@ -69,8 +69,8 @@ mk_str refusal_on(struct pass *p, const struct clone *k, bool won);
 /* The same of one object. */
 mk_str refusal_words(struct engine *e, const struct record *r);
 /*
- * The picked job has not the end of its copy yet. If the manager refuses it, the pass tells in the
- * check's message (message_owed), of several members of the first.
+ * The picked job has not the end of its copy yet. If the manager refuses it, or does not show its
+ * jobs, the pass tells in the check's message (message_owed), of several members of the first.
  */
 void refusal_owed(struct pass *p);
 /*

@@ -10,12 +10,12 @@
 enum { REPORT_MS = 10 * 1000, NAME_MS = 60 * 60 * 1000 };
 enum { NOT_REPORTED, REPORTED, SERVED_SINCE };
 
-/* The manager's table of the job's kind, while it is not served; else NULL. */
-static const struct table *unserved(const struct pass *p)
+/* The manager's table of the job's kind, while it is not served or not listed; else NULL. */
+static const struct table *unseen(const struct pass *p)
 {
 	const struct table *t = p->kind ? manager_table(p->e, p->kind) : NULL;
 
-	return t && t->service != SERVICE_YES && p->local && facts_is(p->f, F_QUOTA) &&
+	return t && (t->service != SERVICE_YES || !manager_knows(p->e, p->kind)) && p->local &&
 			       !(p->f->flags & (F_FINISHED | F_TERMINATING))
 		       ? t
 		       : NULL;
@@ -24,13 +24,19 @@ static const struct table *unserved(const struct pass *p)
 mk_str unserved_words(struct pass *p)
 {
 	enum { WHY_MAX = 256 };
-	const struct table *t = unserved(p);
+	const struct table *t = unseen(p);
 	mk_str gvk, why;
 
 	if (!t) {
 		return STR("");
 	}
 	gvk = p->e->o.kinds->k[p->kind].gvk;
+	if (t->service == SERVICE_YES) {
+		return arena_printf(&p->e->scratch,
+				    "the manager cluster has not listed %.*s since it was "
+				    "connected or its watch broke, so the job cannot be seen here",
+				    STR_ARG(gvk));
+	}
 	why = str_cut(str_of(t->why), WHY_MAX);
 	return arena_printf(&p->e->scratch,
 			    "the manager cluster %s %.*s, so the job cannot be seen here%s%s%.*s",
@@ -62,10 +68,10 @@ static void tell(struct pass *p, const struct table *t, mk_str words)
 
 mk_str unserved_late(struct pass *p)
 {
-	const struct table *t = unserved(p);
+	const struct table *t = facts_is(p->f, F_QUOTA) ? unseen(p) : NULL;
 	mk_str words;
 
-	if (!t) {
+	if (!t || t->service == SERVICE_YES) {
 		p->w->unserved_said =
 			p->w->unserved_said == NOT_REPORTED ? NOT_REPORTED : SERVED_SINCE;
 		return STR("");

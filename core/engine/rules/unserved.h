@@ -8,9 +8,12 @@
 
 #include "core/engine/rules/pass.h"
 
-/* What is not served, and what to do, in the scratch arena; "": it is served, or not needed. */
+/*
+ * What is not served, or not listed, and what to do, in the scratch arena; "": the job's kind can
+ * be seen here, or need not.
+ */
 mk_str unserved_words(struct pass *p);
-/* The same once it has lasted, which an Event reports as well. */
+/* The same once the kind has not been served for a while, which an Event reports as well. */
 mk_str unserved_late(struct pass *p);
 
 #endif

@@ -472,7 +472,7 @@ static bool run_is_over(struct pass *p, struct clone *k)
 	enum twin twin = twin_of_job(p, job);
 	struct clone running = *k;
 
-	if (!p->job || facts_is(p->job->facts, F_ENDED)) {
+	if (facts_is(p->job->facts, F_ENDED)) {
 		return true;
 	}
 	if (twin == TWIN_UNKNOWN) {
@@ -511,7 +511,7 @@ static void slice_waits(struct pass *p, struct clone *k)
 	slices_wait(p, k);
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		kind_lost(p, k, wc);
-	} else if (!run_is_over(p, k) && !patience_ends(p)) {
+	} else if (!p->job || (!run_is_over(p, k) && !patience_ends(p))) {
 		message_growing(p, k);
 	}
 }
