@@ -277,6 +277,23 @@ static void seen_of_the_clone(void)
 	w_free(w);
 }
 
+/* ... and a worker that was restored shows the copy as it was before its end. */
+static void restored_before_the_end(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 5000);
+	ok(is_complete(w) && is_finished(w, wl),
+	   "a finished clone beside a copy that never ends: the job has the clone's end");
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... and the copy is gone");
+	(void)w_take(w);
+	w_later(w, 20 * 60 * 1000);
+	is_str(w_take_work(w), "", "... and nothing else is sent");
+	w_free(w);
+}
+
 /* A status of 2 MiB is not kept: the clone's words are. */
 static void too_long_to_keep(void)
 {
@@ -422,6 +439,7 @@ int main(void)
 	seen_while_the_manager_is_down();
 	seen_before_the_worker_is_lost();
 	seen_of_the_clone();
+	restored_before_the_end();
 	too_long_to_keep();
 	removed_while_it_runs();
 	clone_goes_first();
