@@ -131,21 +131,27 @@ static inline unsigned count(uint64_t x)
 	return (unsigned)(x * 0x0101010101010101 >> 56);
 }
 
+/* Where a container is left that is gone over block by block. */
+struct nest {
+	size_t depth;
+	bool in_string, behind_slash;
+};
+
 /* One block of a container: the bit of its closing bracket, or BLOCK_BYTES. */
-static inline unsigned skip_block(const char *p, size_t *depth, bool *in, bool *carry)
+static inline unsigned skip_block(struct nest *n, const char *p)
 {
 	struct block b = block_of(p);
-	uint64_t behind = b.slash != 0 || *carry ? escaped(b.slash, carry) : 0;
-	uint64_t strings = in_strings(b.quote & ~behind, in);
+	uint64_t behind = (b.slash | n->behind_slash) != 0 ? escaped(b.slash, &n->behind_slash) : 0;
+	uint64_t strings = in_strings(b.quote & ~behind, &n->in_string);
 	unsigned ends;
 
 	b.open &= ~strings;
 	b.close &= ~strings;
 	ends = count(b.close);
-	if (*depth <= ends) {
-		return find_end(b.open, b.close, depth);
+	if (n->depth <= ends) {
+		return find_end(b.open, b.close, &n->depth);
 	}
-	*depth += count(b.open) - (size_t)ends;
+	n->depth += count(b.open) - (size_t)ends;
 	return BLOCK_BYTES;
 }
 
@@ -155,24 +161,20 @@ static inline unsigned skip_block(const char *p, size_t *depth, bool *in, bool *
  */
 static bool skip_container(struct cursor *c)
 {
-	size_t depth = 0;
-	bool in = false, carry = false;
-	unsigned end;
+	struct nest nest = {.depth = 0};
+	char tail[BLOCK_BYTES] = {0};
 
-	for (; c->n - c->i >= BLOCK_BYTES; c->i += BLOCK_BYTES) {
-		end = skip_block(c->p + c->i, &depth, &in, &carry);
-		if (end < BLOCK_BYTES) {
-			c->i += end + 1;
-			return true;
+	for (const char *p = c->p + c->i, *end = c->p + c->n; p < end; p += BLOCK_BYTES) {
+		const char *block = p;
+		unsigned at;
+
+		if (end - p < BLOCK_BYTES) {
+			memcpy(tail, p, (size_t)(end - p));
+			block = tail;
 		}
-	}
-	if (c->i < c->n) {
-		char tail[BLOCK_BYTES] = {0};
-
-		memcpy(tail, c->p + c->i, c->n - c->i);
-		end = skip_block(tail, &depth, &in, &carry);
-		if (end < BLOCK_BYTES) {
-			c->i += end + 1;
+		at = skip_block(&nest, block);
+		if (at < BLOCK_BYTES) {
+			c->i = (size_t)(p - c->p) + at + 1;
 			return true;
 		}
 	}
@@ -206,7 +208,7 @@ static bool skip_value(struct cursor *c)
 
 /* --- objects --------------------------------------------------------------------------------- */
 
-enum want_type { WANT_STRING, WANT_VALUE, WANT_METADATA };
+enum want_type { WANT_STRING, WANT_VALUE, WANT_METADATA, WANT_ENTRIES };
 
 /* A member that is looked for, and its place in struct scan. */
 struct want {
@@ -229,7 +231,13 @@ static const struct want in_metadata[] = {
 	{{"uid", 3}, offsetof(struct scan, uid), WANT_STRING},
 	{{"resourceVersion", 15}, offsetof(struct scan, version), WANT_STRING},
 	{{"deletionTimestamp", 17}, offsetof(struct scan, deletion), WANT_STRING},
-	{{"managedFields", 13}, offsetof(struct scan, managed_fields), WANT_VALUE},
+	{{"managedFields", 13}, offsetof(struct scan, managed_fields), WANT_ENTRIES},
+	{{NULL, 0}, 0, WANT_VALUE},
+};
+
+static const struct want in_entry[] = {
+	{{"manager", 7}, offsetof(struct scan_entry, manager), WANT_STRING},
+	{{"fieldsV1", 8}, offsetof(struct scan_entry, fields), WANT_VALUE},
 	{{NULL, 0}, 0, WANT_VALUE},
 };
 
@@ -245,6 +253,29 @@ static const struct want *find_want(const struct want *w, mk_str key)
 
 static bool take_members(struct cursor *c, const struct want *wants, void *to);
 
+/* The value of managedFields. */
+static bool take_entries(struct cursor *c, struct scan *s)
+{
+	struct cursor all = *c;
+
+	if (!take(c, '[')) {
+		return skip_value(c);
+	}
+	do {
+		struct scan_entry *e = &s->entries[s->n_entries];
+		size_t from = c->i;
+
+		if (s->n_entries == SCAN_ENTRIES || !take_members(c, in_entry, e)) {
+			s->has_odd_entries = true;
+			*c = all;
+			return skip_value(c);
+		}
+		e->text = (mk_str){c->p + from, c->i - from};
+		s->n_entries++;
+	} while (take(c, ','));
+	return take(c, ']');
+}
+
 static bool take_value(struct cursor *c, const struct want *want, void *to)
 {
 	mk_str *place = (mk_str *)(void *)((char *)to + want->at);
@@ -257,7 +288,11 @@ static bool take_value(struct cursor *c, const struct want *want, void *to)
 	if (want->type == WANT_STRING) {
 		return take_plain(c, place);
 	}
-	good = want->type == WANT_VALUE ? skip_value(c) : take_members(c, in_metadata, to);
+	if (want->type == WANT_METADATA) {
+		good = take_members(c, in_metadata, to);
+	} else {
+		good = want->type == WANT_ENTRIES ? take_entries(c, to) : skip_value(c);
+	}
 	*place = (mk_str){c->p + from, c->i - from};
 	return good;
 }
@@ -324,16 +359,6 @@ bool scan_line(mk_str line, struct scan *ret)
 
 /* --- managedFields --------------------------------------------------------------------------- */
 
-struct entry {
-	mk_str manager, fields;
-};
-
-static const struct want in_entry[] = {
-	{{"manager", 7}, offsetof(struct entry, manager), WANT_STRING},
-	{{"fieldsV1", 8}, offsetof(struct entry, fields), WANT_VALUE},
-	{{NULL, 0}, 0, WANT_VALUE},
-};
-
 /* Is 'part' in 's'? It is looked for by its character 'rare', which such texts seldom have. */
 static bool contains(mk_str s, mk_str part, size_t rare)
 {
@@ -353,51 +378,36 @@ static bool contains(mk_str s, mk_str part, size_t rare)
 	return false;
 }
 
-/* Goes over the entry at 'c'. Does a rule need it? Also one that may be spelt oddly. */
-static bool is_needed(struct cursor *c)
+/* Does a rule need it? Also one that may be spelt oddly. */
+static bool is_needed(const struct scan_entry *e)
 {
-	struct entry e = {.manager = {NULL, 0}};
-	size_t from = c->i;
-
-	if (!take_members(c, in_entry, &e)) {
-		c->i = from;
-		return skip_container(c);
-	}
-	return str_is(e.manager, NAME_ADMISSION) ||
-	       contains(e.fields, STR("\"f:nominatedClusterNames\""), STR("\"f:nominated").n) ||
-	       contains(e.fields, STR("\\u"), 0);
-}
-
-/* Adds the entries that a rule needs to 'to'; its new length. 'n': what is there already. */
-static size_t add_entries(char *to, size_t n, mk_str list)
-{
-	struct cursor c = {.p = list.p, .n = list.n};
-
-	if (!take(&c, '[')) {
-		return n;
-	}
-	for (bool first = true; c.i < c.n && c.p[c.i] == '{';) {
-		size_t from = c.i;
-
-		if (is_needed(&c)) {
-			if (!first) {
-				to[n++] = ',';
-			}
-			memcpy(to + n, c.p + from, c.i - from);
-			n += c.i - from;
-			first = false;
-		}
-		if (!take(&c, ',')) {
-			break;
-		}
-	}
-	return n;
+	return str_is(e->manager, NAME_ADMISSION) ||
+	       contains(e->fields, STR("\"f:nominatedClusterNames\""), STR("\"f:nominated").n) ||
+	       contains(e->fields, STR("\\u"), 0);
 }
 
 static size_t add(char *to, size_t n, const char *from, const char *end)
 {
 	memcpy(to + n, from, (size_t)(end - from));
 	return n + (size_t)(end - from);
+}
+
+/* Adds the entries that a rule needs to 'to'; its new length. 'n': what is there already. */
+static size_t add_entries(char *to, size_t n, const struct scan *s)
+{
+	size_t begin = n;
+
+	for (size_t i = 0; i < s->n_entries; i++) {
+		const struct scan_entry *e = &s->entries[i];
+
+		if (is_needed(e)) {
+			if (n > begin) {
+				to[n++] = ',';
+			}
+			n = add(to, n, e->text.p, e->text.p + e->text.n);
+		}
+	}
+	return n;
 }
 
 /* The member whose value is 'value' and whose key is 'key_n' long, with a comma beside it. */
@@ -422,14 +432,14 @@ static size_t add_object(char *to, const struct scan *s, bool owners)
 	mk_str member = list;
 	size_t n, begin, all;
 
-	if (list.n == 0) {
+	if (list.n == 0 || (owners && s->has_odd_entries)) {
 		return add(to, 0, s->object.p, end);
 	}
 	member = member_of(list, STR("managedFields").n);
 	n = add(to, 0, s->object.p, member.p);
 	begin = add(to, n, member.p, list.p);
 	to[begin++] = '[';
-	all = owners ? add_entries(to, begin, list) : begin;
+	all = owners ? add_entries(to, begin, s) : begin;
 	if (all > begin) {
 		to[all++] = ']';
 		n = add(to, all, list.p + list.n, member.p + member.n);

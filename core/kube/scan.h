@@ -16,6 +16,8 @@
 #include "core/base/arena.h"
 #include "core/base/str.h"
 
+enum { SCAN_ENTRIES = 12 };
+
 /* All strings are views into the text; one that is not there is {NULL, 0}. */
 struct scan {
 	mk_str type; /* of a line: "ADDED", ... */
@@ -25,6 +27,11 @@ struct scan {
 	uint64_t rv;                           /* 'version' as a number, never 0 */
 	mk_str object;                         /* its whole text */
 	mk_str metadata, managed_fields, spec; /* values */
+	struct scan_entry {
+		mk_str text, manager, fields;
+	} entries[SCAN_ENTRIES]; /* of managed_fields */
+	size_t n_entries;
+	bool has_odd_entries; /* more than these, or one is not understood */
 };
 
 /*
@@ -42,7 +49,8 @@ struct scan_text {
 };
 /*
  * A copy of the object's text in 'a', without metadata.managedFields; 'owners': but with its
- * entries of Kueue's manager of admissions and of each manager that owns nominatedClusterNames.
+ * entries of Kueue's manager of admissions and of each manager that owns nominatedClusterNames, or
+ * with all where some are odd.
  * {NULL, 0} when out of memory.
  */
 struct scan_text scan_strip(struct arena *a, const struct scan *s, bool owners);

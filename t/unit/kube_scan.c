@@ -127,6 +127,7 @@ static void test_strip(void)
 {
 #define META(more) "\"metadata\":{\"name\":\"n\",\"resourceVersion\":\"7\"" more "}"
 #define MF ",\"managedFields\":[" ENTRY("a", OWNED) "]"
+#define FOUR "{\"a\":1},{\"b\":2},{\"c\":3},{\"d\":{}}"
 #define OBJ(rest) "{\"apiVersion\":\"v1\",\"kind\":\"K\"," rest "}"
 	is_stripped(OBJ(META(MF) ",\"spec\":{\"a\":1},\"status\":{}"), true,
 		    OBJ(META("") ",\"spec\":{\"a\":1},\"status\":{}"),
@@ -143,6 +144,14 @@ static void test_strip(void)
 							  OWNED) "," ENTRY("ext", NOMINATED) "]")),
 		    "");
 	is_stripped(OBJ(META(",\"managedFields\":" FIELDS)), false, OBJ(META("")), "");
+	/* Entries that it does not understand, or too many of them, stay. */
+	is_stripped(OBJ(META(",\"managedFields\":[{}," ENTRY("a", OWNED) "]")), true,
+		    OBJ(META(",\"managedFields\":[{}," ENTRY("a", OWNED) "]")), "");
+	is_stripped(OBJ(META(",\"managedFields\":[" FOUR "," FOUR "," FOUR "]")), true,
+		    OBJ(META("")), "");
+	is_stripped(OBJ(META(",\"managedFields\":[" FOUR "," FOUR "," FOUR ",{\"a\":1}]")), true,
+		    OBJ(META(",\"managedFields\":[" FOUR "," FOUR "," FOUR ",{\"a\":1}]")), "");
+	is_stripped(OBJ(META(",\"managedFields\":[{}]")), false, OBJ(META("")), "");
 }
 
 /* --- against the parser ---------------------------------------------------------------------- */
