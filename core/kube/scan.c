@@ -122,9 +122,15 @@ static unsigned find_end(uint64_t open, uint64_t close, size_t *depth)
 	return BLOCK_BYTES;
 }
 
-/* How many bits are set. The compiler's own is a call where the processor may lack it. */
-static inline unsigned count(uint64_t x)
+/*
+ * How many bits are set. The compiler's own is a call where the processor may lack it; with AVX2 it
+ * has it.
+ */
+static inline unsigned count(uint64_t x, bool avx2)
 {
+	if (avx2) {
+		return (unsigned)__builtin_popcountll(x);
+	}
 	x -= x >> 1 & 0x5555555555555555;
 	x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
 	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
@@ -138,28 +144,31 @@ struct nest {
 };
 
 /* One block of a container: the bit of its closing bracket, or BLOCK_BYTES. */
-static inline unsigned skip_block(struct nest *n, const char *p)
+__attribute__((always_inline)) static inline unsigned skip_block(struct nest *n, struct block b,
+								 bool avx2)
 {
-	struct block b = block_of(p);
 	uint64_t behind = (b.slash | n->behind_slash) != 0 ? escaped(b.slash, &n->behind_slash) : 0;
 	uint64_t strings = in_strings(b.quote & ~behind, &n->in_string);
 	unsigned ends;
 
 	b.open &= ~strings;
 	b.close &= ~strings;
-	ends = count(b.close);
+	ends = count(b.close, avx2);
 	if (n->depth <= ends) {
 		return find_end(b.open, b.close, &n->depth);
 	}
-	n->depth += count(b.open) - (size_t)ends;
+	n->depth += count(b.open, avx2) - (size_t)ends;
 	return BLOCK_BYTES;
 }
+
+typedef struct block block_fn(const char *p);
 
 /*
  * At the opening bracket of a container. Brackets of both kinds count alike: a text that mixes them
  * up is none that the parser reads.
  */
-static bool skip_container(struct cursor *c)
+__attribute__((always_inline)) static inline bool skip_blocks(struct cursor *c, block_fn *look,
+							      bool avx2)
 {
 	struct nest nest = {.depth = 0};
 	char tail[BLOCK_BYTES] = {0};
@@ -172,13 +181,36 @@ static bool skip_container(struct cursor *c)
 			memcpy(tail, p, (size_t)(end - p));
 			block = tail;
 		}
-		at = skip_block(&nest, block);
+		at = skip_block(&nest, look(block), avx2);
 		if (at < BLOCK_BYTES) {
 			c->i = (size_t)(p - c->p) + at + 1;
 			return true;
 		}
 	}
 	return false;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx2,popcnt"))) static bool skip_by_avx2(struct cursor *c)
+{
+	return skip_blocks(c, block_avx2, true);
+}
+#endif
+
+/* With what the compiler may use anyway. */
+__attribute__((noinline)) static bool skip_plainly(struct cursor *c)
+{
+	return skip_blocks(c, block_of, false);
+}
+
+static bool skip_container(struct cursor *c)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")) {
+		return skip_by_avx2(c);
+	}
+#endif
+	return skip_plainly(c);
 }
 
 static bool is_scalar(char ch)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where in 64 bytes of JSON the characters stand that structure is made of: one bit per byte, the
- * first in the lowest bit. Twice, with the same answers: with SSE2, and with plain 64-bit words.
+ * first in the lowest bit. Three times, with the same answers: with AVX2, with SSE2, and with plain
+ * 64-bit words.
  */
 #ifndef MK_KUBE_SCAN_BLOCK_H
 #define MK_KUBE_SCAN_BLOCK_H
@@ -9,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#ifdef __x86_64__
+#include <immintrin.h>
 #endif
 
 enum { BLOCK_BYTES = 64 };
@@ -69,6 +70,29 @@ static inline struct block block_sse2(const char *p)
 		b.slash |= block_mask(v, '\\') << i;
 		b.open |= block_mask(same, '{') << i;
 		b.close |= block_mask(same, '}') << i;
+	}
+	return b;
+}
+#endif
+
+#ifdef __x86_64__
+__attribute__((target("avx2"))) static inline struct block block_avx2(const char *p)
+{
+	struct block b = {.quote = 0};
+
+#pragma GCC unroll 2
+	for (unsigned i = 0; i < BLOCK_BYTES; i += 32) {
+		__m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(p + i));
+		__m256i same = _mm256_or_si256(v, _mm256_set1_epi8(0x20));
+		__m256i quote = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('"'));
+		__m256i slash = _mm256_cmpeq_epi8(v, _mm256_set1_epi8('\\'));
+		__m256i open = _mm256_cmpeq_epi8(same, _mm256_set1_epi8('{'));
+		__m256i close = _mm256_cmpeq_epi8(same, _mm256_set1_epi8('}'));
+
+		b.quote |= (uint64_t)(unsigned)_mm256_movemask_epi8(quote) << i;
+		b.slash |= (uint64_t)(unsigned)_mm256_movemask_epi8(slash) << i;
+		b.open |= (uint64_t)(unsigned)_mm256_movemask_epi8(open) << i;
+		b.close |= (uint64_t)(unsigned)_mm256_movemask_epi8(close) << i;
 	}
 	return b;
 }

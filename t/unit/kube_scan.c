@@ -250,6 +250,10 @@ static void test_blocks(void)
 		bad += memcmp(&x, &y, sizeof(x)) != 0;
 		x = block_of(text);
 		bad += memcmp(&x, &y, sizeof(x)) != 0;
+#ifdef __x86_64__
+		x = __builtin_cpu_supports("avx2") ? block_avx2(text) : y;
+		bad += memcmp(&x, &y, sizeof(x)) != 0;
+#endif
 	}
 	is_int((int64_t)bad, 0, "all ways to look at a block give the same masks");
 }
