@@ -67,6 +67,7 @@ void alias_know(struct engine *e, struct cluster *c, mk_str server)
 		say_no_memory(e);
 		return;
 	}
+	c->own.place = server_place(server);
 	find_others(e, c, false);
 }
 

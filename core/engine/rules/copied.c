@@ -21,9 +21,7 @@ enum {
 /* A server whose identity may not be read is known by the name that leads to it. */
 static uint64_t place_of(const struct cluster *c)
 {
-	mk_str server = str_of(c->own.server);
-
-	return server_place(server.n > 0 ? server : str_of(c->name));
+	return c->own.place != 0 ? c->own.place : server_place(str_of(c->name));
 }
 
 /* The place of a server that says who it is; 0: it does not, or not yet. */
@@ -178,12 +176,13 @@ static uint64_t place_by_copy(const struct pass *p, const struct cluster *named)
 
 uint64_t copied_won_place(struct pass *p)
 {
-	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
+	const uint64_t noted = noted_won(p);
+	const struct cluster *c = noted == 0 ? won_named(p, p->f->s[S_CLUSTER]) : NULL;
 	int64_t from, to;
 	uint64_t place;
 
-	if (noted_won(p) != 0 || !c) {
-		return noted_won(p);
+	if (!c) {
+		return noted;
 	}
 	from = begin_of(p);
 	to = end_of(p, c);
@@ -250,9 +249,9 @@ bool copied_is_unclear(struct pass *p)
 
 bool copied_is_unread(struct pass *p)
 {
-	const struct cluster *c = won_named(p, p->f->s[S_CLUSTER]);
+	const struct cluster *c = noted_won(p) == 0 ? won_named(p, p->f->s[S_CLUSTER]) : NULL;
 
-	return noted_won(p) == 0 && c && is_dated(p, c) && !pass_workload(p);
+	return c && is_dated(p, c) && !pass_workload(p);
 }
 
 /*
@@ -275,15 +274,19 @@ int64_t copied_wins(struct pass *p, const struct clone *k)
 
 int copied_won_there(struct pass *p, const struct clone *k)
 {
-	const struct cluster *named = won_named(p, p->f->s[S_CLUSTER]);
 	uint64_t here = p->f->s[S_CLUSTER].n > 0 ? identified(k->c) : 0;
 	uint64_t won = here != 0 ? copied_won_place(p) : 0;
+	const struct cluster *named;
 
-	if (won == 0 && here != 0 && is_undated(p, named) &&
+	if (won != 0 || here == 0) {
+		return here == 0 ? 0 : won == here ? 1 : -1;
+	}
+	named = won_named(p, p->f->s[S_CLUSTER]);
+	if (is_undated(p, named) &&
 	    !server_may_be_between(p->e, named, here, begin_of(p), end_of(p, named))) {
 		return -1;
 	}
-	return won == 0 ? 0 : won == here ? 1 : -1;
+	return 0;
 }
 
 /*
