@@ -76,6 +76,7 @@ static inline struct block block_sse2(const char *p)
 #endif
 
 #ifdef __x86_64__
+/* For processors with AVX2 only. */
 __attribute__((target("avx2"))) static inline struct block block_avx2(const char *p)
 {
 	struct block b = {.quote = 0};
