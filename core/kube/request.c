@@ -218,7 +218,9 @@ static enum mk_code start(struct kube *k, struct link *l, const struct kube_requ
 					   .body = r->body,
 					   .as = r->as,
 					   .cls = req->is_write ? TRANSPORT_WRITE : TRANSPORT_READ,
-					   .timeout_ms = r->timeout_ms};
+					   .timeout_ms = r->timeout_ms,
+					   .is_plain = r->kind == KIND_WORKLOAD ||
+						       r->kind >= KIND_FIRST_JOB};
 	code = call_start(k, l, &s, &call, err);
 	buf_done(&path);
 	return code;

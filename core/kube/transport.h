@@ -47,6 +47,7 @@ struct transport_request {
 	enum transport_class cls;
 	int64_t timeout_ms; /* 0 for watches */
 	bool gzip;          /* lists only */
+	bool is_plain;      /* no answer to it holds credentials */
 };
 
 /* Why a request ended, when it was not by a complete answer. */

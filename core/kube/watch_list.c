@@ -51,7 +51,8 @@ void watch_open_list(struct kube *k, struct watch *w)
 					   .accept = w->metadata_only ? accept_metadata : NULL,
 					   .cls = TRANSPORT_READ,
 					   .timeout_ms = STEP_TIMEOUT_MS,
-					   .gzip = true};
+					   .gzip = true,
+					   .is_plain = !w->is_secret};
 	w->phase = WATCH_LIST;
 	if (!path.failed) {
 		code = call_start(k, w->l, &s, &w->call, NULL);

@@ -38,7 +38,8 @@ void watch_open_stream(struct kube *k, struct watch *w)
 	s.req = (struct transport_request){.method = "GET",
 					   .path = buf_str(&path),
 					   .accept = w->metadata_only ? accept_metadata : NULL,
-					   .cls = TRANSPORT_WATCH};
+					   .cls = TRANSPORT_WATCH,
+					   .is_plain = !w->is_secret};
 	frame_clear(&w->frame);
 	w->stream_no++;
 	w->phase = WATCH_STREAM;

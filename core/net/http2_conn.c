@@ -353,6 +353,17 @@ static void not_fed(struct http2_conn *k)
 	}
 }
 
+void http2_conn_spare(struct http2_conn *k, mk_str bytes)
+{
+	uint8_t *plain = k->t->plain;
+	size_t from = (size_t)((const uint8_t *)bytes.p - plain);
+
+	if (brings_secrets(k)) { /* what stands before has been taken in */
+		explicit_bzero(plain + k->clean_n, from - k->clean_n);
+		k->clean_n = from + bytes.n;
+	}
+}
+
 /*
  * Decrypts and hands on. What takes too long is put aside: true when something is left. The
  * connection may be gone.
@@ -374,9 +385,10 @@ static bool digest(struct http2_conn *k)
 			}
 			break;
 		}
+		k->clean_n = 0;
 		fed = http2_session_feed(k->session, t->plain, (size_t)n);
 		if (brings_secrets(k)) {
-			explicit_bzero(t->plain, (size_t)n);
+			explicit_bzero(t->plain + k->clean_n, (size_t)n - k->clean_n);
 		}
 		if (!fed) {
 			not_fed(k);

@@ -117,6 +117,7 @@ struct http2_conn {
 	bool want_write;   /* the socket is full */
 	bool unheard;      /* its cluster has had its share: what comes stays in the socket */
 	bool answered;     /* a request, with a header at least */
+	size_t clean_n;    /* of the record that is read: overwritten, or known to be plain */
 	size_t body_n;     /* bytes of bodies since they were last counted */
 	const uint8_t *in; /* what came in and is not decrypted */
 	size_t in_n;
@@ -148,7 +149,7 @@ struct http2_transfer {
 	enum transport_end end; /* of those that wait to be told */
 	enum mk_code code;
 	const char *text;
-	bool gzip, busy, dropped, head_told;
+	bool gzip, is_plain, busy, dropped, head_told;
 	char method[REQUEST_METHOD_SIZE];
 	char *accept, *content_type, *as; /* NULL: none */
 	mk_str path;
@@ -251,6 +252,8 @@ void http2_conn_bury(struct http2_conn *k);
 void http2_conn_free(struct http2_conn *k);
 /* Writes what there is, and closes it when it is of no more use. */
 void http2_conn_turn(struct http2_conn *k);
+/* These bytes of the record that is read hold no credentials; they need not be overwritten. */
+void http2_conn_spare(struct http2_conn *k, mk_str bytes);
 /* Decrypts what was left over. */
 void http2_conn_resume(struct http2_conn *k);
 

@@ -94,6 +94,7 @@ enum mk_code http2_transfer_new(struct http2_cluster *c, const struct transport_
 	f->begun_us = now_us;
 	f->cls = r->cls;
 	f->gzip = r->gzip;
+	f->is_plain = r->is_plain;
 	f->stream.is_write = r->cls == TRANSPORT_WRITE;
 	f->token_generation = 1; /* any: a 401 is looked into */
 	f->cap = r->gzip ? (size_t)EXCHANGE_MAX_LIST : (size_t)EXCHANGE_MAX_BODY;
@@ -413,6 +414,9 @@ static bool on_data(void *ctx, struct http2_stream *s, mk_str bytes)
 
 	k->body_n += bytes.n;
 	f->busy = true;
+	if (f->is_plain) {
+		http2_conn_spare(k, bytes);
+	}
 	if (f->inflater) {
 		code = inflater_run(f->inflater, bytes, hand_on, f);
 	} else {
