@@ -335,12 +335,32 @@ static void check_retry(struct proc *p, const struct user *u)
  * Does the write give up the job? One of Finished brings the end home, and carries along the
  * check's state that stands already.
  */
-static bool is_giving_up(mk_str body)
+static bool gives_up(const struct json *body)
 {
-	static const char retry[] = "\"state\":\"Retry\"", end[] = "\"type\":\"Finished\"";
+	struct json_iter checks = json_iter(json_at(body, "/status/admissionChecks"));
+	struct json_iter conditions = json_iter(json_at(body, "/status/conditions"));
 
-	return memmem(body.p, body.n, retry, sizeof(retry) - 1) != NULL &&
-	       !memmem(body.p, body.n, end, sizeof(end) - 1);
+	while (json_next(&conditions)) {
+		if (str_is(json_str(json_get(conditions.val, "type")), "Finished")) {
+			return false;
+		}
+	}
+	while (json_next(&checks)) {
+		if (str_is(json_str(json_get(checks.val, "state")), "Retry")) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What was not known then is no fault of a write that waits behind others until it is sent. */
+void bound_decided(struct proc *p, const struct op *op)
+{
+	struct user *u = user_of(p->sim, p->site, STR(""), op->name);
+
+	if (u && op->cluster == 0 && op->kind == KIND_WORKLOAD && gives_up(op->body)) {
+		check_retry(p, u);
+	}
 }
 
 void bound_send(struct proc *p, const struct msg *m)
@@ -352,11 +372,7 @@ void bound_send(struct proc *p, const struct msg *m)
 	job = job.n > 0 ? job : name_in(s, m, "/rayclusters");
 	struct user *u = job.n + wl.n > 0 ? user_of(s, p->site, job, wl) : NULL;
 
-	if (!u) {
-		return;
-	}
-	count(s, u, m);
-	if (wl.n > 0 && m->plane->site != NULL && is_giving_up(m->req.body)) {
-		check_retry(p, u);
+	if (u) {
+		count(s, u, m);
 	}
 }

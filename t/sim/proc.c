@@ -38,6 +38,7 @@ static void on_op(void *ctx, const struct op *op)
 	char who[16];
 
 	leads_decided(p, op);
+	bound_decided(p, op);
 	if (!p->sim->story) {
 		return;
 	}

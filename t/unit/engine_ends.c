@@ -277,6 +277,24 @@ static void seen_of_the_clone(void)
 	w_free(w);
 }
 
+/* A clone that another client says to be Finished, and removes, where no place has won yet. */
+static void finished_before_the_win(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 5000);
+	ok(!is_finished(w, wl) && !is_complete(w),
+	   "a Finished clone that goes before a place has won: the job has not ended");
+	admit(w, 1, "wl-j");
+	w_settle(w);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "... and runs where it wins");
+	w_free(w);
+}
+
 /* ... and a worker that was restored shows the copy as it was before its end. */
 static void restored_before_the_end(void)
 {
@@ -439,6 +457,7 @@ int main(void)
 	seen_while_the_manager_is_down();
 	seen_before_the_worker_is_lost();
 	seen_of_the_clone();
+	finished_before_the_win();
 	restored_before_the_end();
 	too_long_to_keep();
 	removed_while_it_runs();

@@ -408,6 +408,15 @@ static const struct facts *last_words(struct pass *p, struct clone *k)
 	return !clone_is(k, F_FINISHED) && members_each(p, k, is_gone) ? words_of(p, k) : NULL;
 }
 
+/*
+ * Has a place won, in this round or in the one that an eviction ends? Before that no copy is made,
+ * and another client's Finished on a clone is no end.
+ */
+static bool has_won(const struct pass *p)
+{
+	return p->f->s[S_CLUSTER].n > 0 || p->state == CHECK_READY || facts_is(p->f, F_EVICTED);
+}
+
 bool finish_seen(struct pass *p)
 {
 	const struct facts *words = NULL, *last;
@@ -418,7 +427,7 @@ bool finish_seen(struct pass *p)
 	}
 	for (CLONES_EACH(k, p)) {
 		told &= members_each(p, k, gone_is_told);
-		last = counts(p, k) ? last_words(p, k) : NULL;
+		last = has_won(p) && counts(p, k) ? last_words(p, k) : NULL;
 		words = last ? last : words;
 	}
 	if (words && told && !p->grouped) {
