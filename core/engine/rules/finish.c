@@ -528,12 +528,10 @@ static bool object_done(struct pass *p, struct clone *k)
 	if (!twin_is_ours(twin)) {
 		return (copy_is_told(p, k) && end_is_told(p, k)) || is_refused_for_long(p);
 	}
-	if (!last_status_seen(p, remote) ||
-	    !(end_is_home(p, remote, words_of(p, k)) || is_refused_for_long(p))) {
-		return false;
-	}
 	/* Where its server was restored, the clone alone has shown the end. */
-	return facts_is(remote->facts, F_ENDED) || end_is_told(p, k);
+	return last_status_seen(p, remote) &&
+	       (end_is_home(p, remote, words_of(p, k)) || is_refused_for_long(p)) &&
+	       (facts_is(remote->facts, F_ENDED) || end_is_told(p, k));
 }
 
 /*
