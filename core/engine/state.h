@@ -319,7 +319,7 @@ struct round {
 	int64_t bare_since; /* ... a winner's clone admitted without a topology; INT64_MAX = not */
 
 	bool former_said;   /* rules/former.c: an Event has reported a former copy in the way */
-	uint64_t passed_on; /* rules/slices.c: evictions that those that wait know of, hashed */
+	uint64_t passed_on; /* rules/slices.c: what those that wait know of its clones, hashed */
 	bool evicted;       /* rules/tally.c: the winner's eviction is counted */
 	bool failed;        /* rules/places.c: the bad end of this run is counted */
 };

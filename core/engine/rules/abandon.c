@@ -4,6 +4,7 @@
 
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/copied.h"
+#include "core/engine/rules/finish.h"
 #include "core/engine/rules/job.h"
 #include "core/engine/rules/lost.h"
 #include "core/engine/rules/members.h"
@@ -139,8 +140,12 @@ void abandon_member(struct pass *p)
 
 void abandon_pass(struct pass *p)
 {
-	struct clone here = {.c = p->e->clusters[CLUSTER_MANAGER]};
+	struct clone here = {.c = p->e->clusters[CLUSTER_MANAGER]}, *ended = finish_ended(p);
 
+	if (ended) {
+		finish_local(p, ended);
+		return;
+	}
 	if (!may_hold_quota(p) || may_be_hidden(p) || copied_waits(p)) {
 		return;
 	}

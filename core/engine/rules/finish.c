@@ -290,20 +290,8 @@ static bool is_outrun(struct pass *p, const struct clone *k, const struct record
  */
 static bool end_of(const struct pass *p, const struct record *r, struct record *ret)
 {
-	if (!r || (!r->present && !r->ending)) {
-		return false;
-	}
-	*ret = *r; /* but for its name, to which views lead */
-	if (!r->present) {
-		ret->present = true;
-		ret->inflight = NULL;
-		ret->uid = r->ending->uid;
-		ret->rv = r->ending->rv;
-		ret->epoch = r->ending->epoch;
-		ret->facts = r->ending->facts;
-		ret->kept = r->ending->kept;
-	}
-	return facts_is(ret->facts, F_ENDED) && twin_is_ours(twin_of_job(p, ret));
+	return ending_seen(r, ret) && facts_is(ret->facts, F_ENDED) &&
+	       twin_is_ours(twin_of_job(p, ret));
 }
 
 /* Has the local object the end that its copy there was seen to have, if it was seen? */
@@ -366,14 +354,30 @@ bool finish_has_ended(struct pass *p, const struct clone *k)
 	       !job_ended_elsewhere(p, copy) && !is_outrun(p, k, copy);
 }
 
+/*
+ * The same where no list shows the job: as the clone said when it was seen last, if it is the one
+ * that won.
+ */
+static bool has_ended_unseen(struct pass *p, const struct clone *k)
+{
+	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+
+	return k->twin != TWIN_ALIAS && finish_tells_the_end(k) &&
+	       twin_there(p, k) == TWIN_UNKNOWN && twin_is_ours(twin_of_clone_seen(p, k->r)) &&
+	       (winner_of(p) == k->c || (wc && wc->bout.won_at != 0));
+}
+
 struct clone *finish_ended(struct pass *p)
 {
+	struct clone *ran = NULL;
+
 	for (CLONES_EACH(k, p)) {
-		if (finish_has_ended(p, k)) {
+		if (finish_has_ended(p, k) || has_ended_unseen(p, k)) {
 			return k;
 		}
+		ran = ran || !counts(p, k) ? ran : slices_run_ended(p, k);
 	}
-	return NULL;
+	return ran;
 }
 
 /* The same of a copy that is gone; one that is there is the winner's to report. */
@@ -455,7 +459,7 @@ static void forget(struct pass *p, struct table *t, bool over)
 	const struct table *here = manager_table(p->e, p->kind);
 	struct record *r = store_find(t, p->w->ns, p->object);
 
-	if (r && !p->grouped && !(over && slices_is_inherited(p))) {
+	if (r && !p->grouped) {
 		ending_free(&p->e->store, r);
 	}
 	if (!g) {
@@ -488,10 +492,10 @@ bool finish_keeps(const struct pass *p, const struct clone *k)
 
 void finish_forget(struct pass *p)
 {
-	bool over = is_over(p);
+	bool over = is_over(p), inherited = over && slices_is_inherited(p);
 
 	for (CLONES_EACH(k, p)) {
-		bool past = over || !counts(p, k);
+		bool past = !inherited && (over || !counts(p, k));
 
 		if (past && k->r) {
 			ending_free(&p->e->store, k->r);

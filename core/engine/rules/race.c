@@ -499,6 +499,17 @@ static bool may_have_won(struct pass *p)
 	return r->unknown || (r->inflight && r->inflight->rule == R_WIN);
 }
 
+/* What has ended somewhere, as far as the pass looks, does not run again. */
+static bool has_ended(struct pass *p)
+{
+	struct clone *ended = finish_ended(p);
+
+	if (ended) {
+		finish_local(p, ended);
+	}
+	return ended != NULL;
+}
+
 void race_pass(struct pass *p)
 {
 	struct pick pick = {0};
@@ -507,9 +518,7 @@ void race_pass(struct pass *p)
 	if (may_have_won(p)) {
 		return;
 	}
-	best = finish_ended(p);
-	if (best) {
-		finish_local(p, best);
+	if (has_ended(p)) {
 		return;
 	}
 	if (p->job && !wall_lets(p)) {
@@ -517,7 +526,7 @@ void race_pass(struct pass *p)
 	}
 	best = winner(p);
 	if (best && p->is_narrow) {
-		best = pass_look(p) ? winner(p) : NULL;
+		best = pass_look(p) && !has_ended(p) ? winner(p) : NULL;
 	}
 	if (best) {
 		if (is_left_elsewhere(p, best)) {

@@ -12,6 +12,7 @@
 #include "core/engine/rules/remove.h"
 #include "core/engine/rules/twin.h"
 #include "core/engine/rules/won.h"
+#include "core/engine/store/ending.h"
 
 static bool may_be_replaced(const struct facts *f)
 {
@@ -122,22 +123,43 @@ static bool has_handed_on(const struct record *local, const struct record *clone
 			  str_eq(clone->facts->s[S_LOCAL_UID], str_of(local->uid)));
 }
 
-bool slices_run_ended(const struct pass *p, const struct clone *k, struct clone *ret)
+/* Was the place the winner of that Workload? A slice without a winner's name goes by that alone. */
+static bool has_won(const struct pass *p, const struct clone *k, const struct record *local)
 {
-	if (!slices_waits(p) || !p->w->owner || !table_known(k->c, KIND_WORKLOAD)) {
-		return false;
+	return p->f->s[S_CLUSTER].n > 0 ||
+	       (local && str_is(local->facts->s[S_CLUSTER], k->c->name));
+}
+
+struct clone *slices_run_ended(const struct pass *p, const struct clone *k)
+{
+	struct clone *ran = NULL;
+	struct record *seen = NULL;
+
+	if (!slices_waits(p) || !p->w->owner) {
+		return NULL;
 	}
-	*ret = *k;
-	ret->twin = TWIN_OURS;
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
-		ret->r = store_get(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
-		if (w != p->w && ret->r && finish_tells_the_end(ret) &&
-		    str_eq(ret->r->facts->s[S_MANAGER_ID], str_of(p->e->manager_id)) &&
-		    has_handed_on(manager_get(p->e, KIND_WORKLOAD, w->ns, w->name), ret->r)) {
-			return true;
+		const struct record *r = store_find(k->c->tables[KIND_WORKLOAD], w->ns, w->name);
+		const struct record *local = manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
+
+		if (w == p->w || !r || (!r->present && !r->ending) || !has_won(p, k, local)) {
+			continue;
+		}
+		seen = seen ? seen : arena_alloc(&p->e->scratch, sizeof(*seen));
+		ran = ran ? ran : arena_alloc(&p->e->scratch, sizeof(*ran));
+		if (!seen || !ran || !ending_seen(r, seen)) {
+			return NULL;
+		}
+		*ran = *k;
+		ran->twin = TWIN_OURS;
+		ran->r = seen;
+		if (finish_tells_the_end(ran) &&
+		    str_eq(seen->facts->s[S_MANAGER_ID], str_of(p->e->manager_id)) &&
+		    has_handed_on(local, seen)) {
+			return ran;
 		}
 	}
-	return false;
+	return NULL;
 }
 
 static bool is_open(const struct facts *f)
@@ -154,7 +176,8 @@ static void wake(const struct pass *p, bool (*which)(const struct facts *f))
 	for (LIST_EACH_AS(struct wl, w, &p->w->owner->workloads, owner_node)) {
 		const struct record *r = manager_get(p->e, KIND_WORKLOAD, w->ns, w->name);
 
-		if (w != p->w && r && which(r->facts)) {
+		/* One that is gone may still hold an end; two of them do not wake each other. */
+		if (w != p->w && (r ? which(r->facts) : p->local != NULL)) {
 			queue_add(&p->e->queue, &w->item);
 		}
 	}
@@ -183,7 +206,8 @@ void slices_pass_on(struct pass *p)
 
 	release_idle(p);
 	for (CLONES_EACH(k, p)) {
-		if (clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) {
+		if ((clone_is(k, F_EVICTED) && !clone_is(k, F_FINISHED)) ||
+		    finish_tells_the_end(k)) {
 			news = 31 * news + hash64(str_of(k->r->uid)) + k->r->rv;
 		}
 	}

@@ -35,10 +35,10 @@ void slices_wait(struct pass *p, struct clone *k);
 struct record *slices_running(const struct pass *p, const struct clone *k,
 			      const struct record *job);
 /*
- * Has the run that a slice waits to take over ended there, as the clone says as which it ran?
- * '*ret' is 'k' with that clone.
+ * 'k' with the clone as which the run went that a slice waits to take over, if that has ended there
+ * as the clone says, which may be out of sight now; in the scratch arena. NULL: it has not.
  */
-bool slices_run_ended(const struct pass *p, const struct clone *k, struct clone *ret);
+struct clone *slices_run_ended(const struct pass *p, const struct clone *k);
 /*
  * For a Workload that was replaced: keeps the clones as which a copy runs, or where it had won, and
  * no others. When such a clone was evicted, the slice that waits must know.

@@ -31,11 +31,13 @@ static enum twin base_twin(const struct pass *p, const struct facts *f)
 
 enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct record *r)
 {
+	return table_known(c, KIND_WORKLOAD) ? twin_of_clone_seen(p, r) : TWIN_UNKNOWN;
+}
+
+enum twin twin_of_clone_seen(struct pass *p, const struct record *r)
+{
 	enum twin t;
 
-	if (!table_known(c, KIND_WORKLOAD)) {
-		return TWIN_UNKNOWN;
-	}
 	if (!r || !r->present) {
 		return r && (r->unknown || r->inflight) ? TWIN_UNKNOWN : TWIN_ABSENT;
 	}

@@ -10,6 +10,8 @@
 
 /* How clone 'r' on cluster 'c' (NULL: never seen) relates to the local Workload. */
 enum twin twin_of_clone(struct pass *p, const struct cluster *c, const struct record *r);
+/* The same as it was seen last, also where the cluster cannot be seen now. */
+enum twin twin_of_clone_seen(struct pass *p, const struct record *r);
 /* How the remote job 'r' (NULL: never seen) relates to the pass's object, by its record alone. */
 enum twin twin_of_job(const struct pass *p, const struct record *r);
 /* Is the remote job 'r' a copy of the pass's object that had not ended when we saw it? */

@@ -549,8 +549,7 @@ void won_pass(struct pass *p)
 {
 	struct clone *k = pass_clone_on(p, won_named(p, p->f->s[S_CLUSTER]));
 	int64_t since = k ? lost_elsewhere(p, k) : INT64_MAX;
-	struct clone *other = !k || since != INT64_MAX ? copied_winner(p) : NULL;
-	struct clone ran;
+	struct clone *other = !k || since != INT64_MAX ? copied_winner(p) : NULL, *ran;
 
 	if (copied_is_unread(p)) {
 		return;
@@ -575,8 +574,8 @@ void won_pass(struct pass *p)
 	} else if (p->authority == AUTHORITY_FULL &&
 		   (cordon_drains(p, k) || group_gives_way(p, k))) {
 		return;
-	} else if (slices_run_ended(p, k, &ran)) {
-		finish_local(p, &ran);
+	} else if (table_known(k->c, KIND_WORKLOAD) && (ran = slices_run_ended(p, k)) != NULL) {
+		finish_local(p, ran);
 	} else if (slices_waits(p) && may_be_admitted(p, k)) {
 		slice_waits(p, k);
 	} else if (twin_is_ours(k->twin)) {

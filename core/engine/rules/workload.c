@@ -440,7 +440,7 @@ static bool count_uses(struct pass *p)
 			continue; /* counted under the other name */
 		}
 		copied_note(p, k, job);
-		any |= here || (job && (job->inflight || job->unknown)) ||
+		any |= here || (k->r && k->r->ending) || (job && (job->inflight || job->unknown)) ||
 		       (job && job->present && twin_of_job(p, job) != TWIN_OTHER);
 		any |= p->grouped && !p->local && twin_recorded(p, k) != TWIN_ABSENT;
 		wc = in_use ? wl_cluster(p->e, p->w, k->c->id) : wl_cluster_known(p->w, k->c->id);

@@ -36,6 +36,24 @@ void ending_free(struct store *s, struct record *r)
 	r->ending = NULL;
 }
 
+bool ending_seen(const struct record *r, struct record *ret)
+{
+	if (!r || (!r->present && !r->ending)) {
+		return false;
+	}
+	*ret = *r;
+	if (!r->present) {
+		ret->present = true;
+		ret->inflight = NULL;
+		ret->uid = r->ending->uid;
+		ret->rv = r->ending->rv;
+		ret->epoch = r->ending->epoch;
+		ret->facts = r->ending->facts;
+		ret->kept = r->ending->kept;
+	}
+	return true;
+}
+
 /* The newest text stays: its end is the one that is being written. */
 static void make_room(struct store *s)
 {
@@ -87,6 +105,15 @@ static const struct record *local_of(const struct engine *e, const struct record
 	return manager_get(e, KIND_WORKLOAD, r->ns, name);
 }
 
+/* Is the run that it stood for over? That of a slice which was replaced goes on as the next one. */
+static bool is_done(const struct facts *local)
+{
+	mk_str reason = local->s[S_FINISHED_REASON];
+
+	return facts_is(local, F_FINISHED) && !str_is(reason, NAME_REPLACED) &&
+	       !str_is(reason, "OutOfSync");
+}
+
 /* Does it show an end that the manager may lack? */
 static bool is_owed(const struct engine *e, const struct record *r)
 {
@@ -99,7 +126,7 @@ static bool is_owed(const struct engine *e, const struct record *r)
 		return false;
 	}
 	if (r->table->kind == KIND_WORKLOAD) {
-		return !manager_knows(e, KIND_WORKLOAD) || !facts_is(local->facts, F_FINISHED);
+		return !manager_knows(e, KIND_WORKLOAD) || !is_done(local->facts);
 	}
 	job = manager_get(e, r->table->kind, r->ns, r->name);
 	return !manager_knows(e, r->table->kind) || (job && !facts_is(job->facts, F_ENDED));

@@ -40,6 +40,11 @@ void ending_before(struct engine *e, struct record *r, mk_str uid, const struct 
 void ending_let_go(struct record *r);
 /* The end that it shows counts again, since its deletion was sent: it is kept when it goes. */
 void ending_owe(struct record *r);
+/*
+ * '*ret' is the record as its object was seen last, but for its name, to which views lead. False:
+ * it is gone, and no end of it is kept.
+ */
+bool ending_seen(const struct record *r, struct record *ret);
 /* Frees it; none is fine. */
 void ending_free(struct store *s, struct record *r);
 

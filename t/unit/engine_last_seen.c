@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a run was seen of its clone alone: no list showed the job there, and then the worker
+ * is out of reach for good. What has ended does not run again.
+ */
+#include "core/engine/state.h"
+#include "t/lib/engine_slices.h"
+
+enum { TIMEOUT = 900 * 1000 };
+
+/* A new process sees that the clone is Finished, and no jobs there. */
+static void ends_unlisted(struct world *w, const char *clone)
+{
+	w_stop(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	clone_condition(w, 2, clone, "Finished", "Succeeded", true);
+	w->hold_jobs[2] = true;
+	w_start(w);
+	w_later(w, 1000);
+}
+
+static void goes(struct world *w)
+{
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_settle(w);
+}
+
+static void is_over(struct world *w, struct object *wl, const char *state, const char *what)
+{
+	is_str(check_state(w, wl), state, what);
+	ok(strstr(w_find(w, 0, JOB, "ns", "j")->text, "\"Complete\"") != NULL,
+	   "... the job is Complete");
+	ok(strstr(wl->text, "\"Finished\"") != NULL, "... and the Workload is Finished");
+	ok(!clone_of(w, 1, "wl-j") && !w_find(w, 1, JOB, "ns", "j"), "... w1 gets nothing");
+	is_int((long long)w->e->store.n_endings, 0, "... and no end is kept any longer");
+	w_free(w);
+}
+
+static void while_it_runs(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	ends_unlisted(w, "wl-j");
+	goes(w);
+	w_later(w, TIMEOUT - 60 * 1000);
+	ok(!strstr(wl->text, "\"Finished\""), "a clone has ended, and its worker goes: it is "
+					      "waited for");
+	w_later(w, 2 * 60 * 1000);
+	is_over(w, wl, "Ready", "... and the job does not run again");
+}
+
+/* The Workload is evicted as well; 'released': Kueue takes its quota and gives it again. */
+static void while_it_is_evicted(bool released)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	ends_unlisted(w, "wl-j");
+	goes(w);
+	evict(w, wl, "Preempted");
+	w_settle(w);
+	if (released) {
+		release_quota(w, wl);
+		w_settle(w);
+		give_quota(w, wl);
+	}
+	w_later(w, TIMEOUT + 60 * 1000);
+	is_over(w, wl, "Pending",
+		released ? "a clone has ended, its worker goes, and another round begins"
+			 : "a clone has ended, its worker goes, and the Workload is evicted");
+}
+
+/* Kueue takes the quota while no list of jobs has come. */
+static void while_it_is_released(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	ends_unlisted(w, "wl-j");
+	evict(w, wl, "Preempted");
+	release_quota(w, wl);
+	w_settle(w);
+	ok(clone_of(w, 2, "wl-j") != NULL, "a clone has ended, and the quota goes: it stays");
+	give_quota(w, wl);
+	w_later(w, TIMEOUT + 60 * 1000);
+	is_over(w, wl, "Pending", "... and the job does not run again");
+}
+
+static void while_a_slice_waits(void)
+{
+	struct object *new;
+	struct world *w = slice_waits(&new, 0);
+
+	ends_unlisted(w, old_name);
+	goes(w);
+	w_later(w, TIMEOUT + 60 * 1000);
+	is_over(w, new, "Pending", "a slice waits, and the clone as which the job ran has ended");
+}
+
+/* The job has ended, as its clone says; no copy was seen, and the manager refuses its status. */
+static struct world *ends_refused(struct object **old, struct object **new)
+{
+	struct world *w = slice_grown(old, new);
+
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_MERGE,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	ends_unlisted(w, old_name);
+	return w;
+}
+
+/*
+ * The clone as which the job ran goes as well, as finished ones do that Kueue keeps for a time:
+ * before its Workload is replaced, or once it is. Then the manager takes the end.
+ */
+static void clone_goes(bool replaced_first)
+{
+	struct object *old, *new;
+	struct world *w = ends_refused(&old, &new);
+
+	if (!replaced_first) {
+		w_del(w, clone_of(w, 2, old_name));
+		w_settle(w);
+	}
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	w_settle(w);
+	quota_at(w, new, "w2");
+	w_settle(w);
+	if (replaced_first) {
+		w_del(w, clone_of(w, 2, old_name));
+		w_settle(w);
+	}
+	w->rig.times = 0;
+	w_later(w, TIMEOUT + 60 * 1000);
+	is_over(w, new, "Pending",
+		replaced_first ? "the clone that has ended goes after its Workload was replaced"
+			       : "the clone that has ended goes, and its Workload is replaced");
+}
+
+/* ... and the one that was replaced is deleted on the manager. */
+static void all_goes(void)
+{
+	struct object *old, *new;
+	struct world *w = ends_refused(&old, &new);
+
+	slice_finish(w, old, "WorkloadSliceReplaced");
+	w_settle(w);
+	w_del(w, clone_of(w, 2, old_name));
+	w_settle(w);
+	w_del(w, old);
+	w_settle(w);
+	quota_at(w, new, "w2");
+	w_settle(w);
+	w->rig.times = 0;
+	w_later(w, TIMEOUT + 60 * 1000);
+	is_over(w, new, "Pending", "the clone that has ended goes, and its Workload, too");
+}
+
+/* Another client takes the winner's name from the slice, or Kueue never gave it. */
+static void name_is_cleared(bool unlisted)
+{
+	struct object *new;
+	struct world *w = slice_waits(&new, 0);
+
+	ends_unlisted(w, old_name);
+	if (!unlisted) {
+		w->hold_jobs[2] = false;
+		w_stop(w);
+	}
+	w_patch(w, new, "{\"status\":{\"clusterName\":null}}");
+	if (!unlisted) {
+		w_start(w);
+	}
+	w_later(w, TIMEOUT + 60 * 1000);
+	is_over(w, new, "Pending",
+		unlisted ? "a slice without a winner's name, whose run has ended in a list to come"
+			 : "a slice without a winner's name, whose run has ended");
+}
+
+int main(void)
+{
+	clone_goes(false);
+	clone_goes(true);
+	all_goes();
+	name_is_cleared(false);
+	name_is_cleared(true);
+	while_it_runs();
+	while_it_is_evicted(false);
+	while_it_is_evicted(true);
+	while_it_is_released();
+	while_a_slice_waits();
+	return done_testing();
+}
