@@ -316,9 +316,14 @@ static void leaves_config_and_is_lost(void)
 	w_link(w, 2, LINK_DOWN);
 	w_settle(w);
 	config(w, "[\"w1\",\"w3\"]");
+	w->full = true;
+	w_take(w);
+	w_later(w, 40 * SECOND);
+	ok(strstr(w_take(w), "\"w2\\\" that was admitted to is out of reach since") != NULL,
+	   "a worker out of reach leaves the config: an Event tells that its job is waited for");
 	evicted(w, wl);
-	w_later(w, TIMEOUT - 20 * SECOND);
-	ok(holds_quota(w), "a worker out of reach leaves the config: its copy may run on");
+	w_later(w, TIMEOUT - 60 * SECOND);
+	ok(holds_quota(w), "... its copy may run on");
 	w_later(w, 40 * SECOND);
 	ok(!holds_quota(w), "until it counts as lost");
 	w_free(w);

@@ -127,13 +127,14 @@ static void report_of(struct pass *p, const struct cluster *c, const char *how, 
 	}
 }
 
-void hidden_winner(struct pass *p, const struct clone *k)
+void hidden_winner(struct pass *p, const struct clone *k, uint16_t kind, enum rule rule,
+		   mk_str words)
 {
-	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
+	int64_t since = hidden_since(k->c, kind);
 
-	report_of(p, k->c, "is out of reach", since, date_of(p->e, k->c, since),
-		  lost_deadline(p->e, k->c, since));
-	hidden_lost(p, k, since, R_LOST, STR("Admitting remote lost"));
+	report_of(p, k->c, cluster_up(k->c) ? "does not show its jobs" : "is out of reach", since,
+		  date_of(p->e, k->c, since), lost_deadline(p->e, k->c, since));
+	hidden_lost(p, k, since, rule, words);
 }
 
 /* A clone in sight without a job, at a server to which the name leads since the job was sent. */

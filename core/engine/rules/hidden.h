@@ -16,8 +16,9 @@
  */
 void hidden_lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule,
 		 mk_str words);
-/* The winner's worker is out of reach. */
-void hidden_winner(struct pass *p, const struct clone *k);
+/* The same, where an Event tells that objects of the kind cannot be seen on the winner's worker. */
+void hidden_winner(struct pass *p, const struct clone *k, uint16_t kind, enum rule rule,
+		   mk_str words);
 /*
  * The name leads to another server since 'since' than when the job was sent there. The job is not
  * gone, but out of reach: it is waited for as at a lost worker. False: that has an end now.

@@ -369,8 +369,8 @@ static void give_up(struct pass *p, struct clone *k)
 {
 	if (!watches_ready(p->e, k->c, p->kind)) {
 		if (table_view(k->c, p->kind) != VIEW_MISSING) {
-			hidden_lost(p, k, hidden_since(k->c, p->kind), R_REMOTE_GONE,
-				    STR("Admitting remote no longer exists"));
+			hidden_winner(p, k, p->kind, R_REMOTE_GONE,
+				      STR("Admitting remote no longer exists"));
 			return;
 		}
 	} else if (!members_each(p, k, k->twin == TWIN_ABSENT ? object_told : object_read)) {
@@ -591,8 +591,8 @@ void won_pass(struct pass *p)
 		}
 	} else {
 		if (k->r && k->r->unknown) {
-			pass_ask(p, k->r);
+			pass_ask(p, k->r); /* not of a worker out of reach */
 		}
-		hidden_winner(p, k); /* no get is sent to a worker out of reach */
+		hidden_winner(p, k, KIND_WORKLOAD, R_LOST, STR("Admitting remote lost"));
 	}
 }
