@@ -386,6 +386,30 @@ static void winner_is_down(void)
 	w_free(w);
 }
 
+/* The config's name for a loser's server is out of reach, and another one leads there. */
+static void loser_is_down(bool deleted)
+{
+	struct world *w = w_new(2);
+
+	alias(w, 3, 1);
+	a_job(w, "j");
+	w_settle(w);
+	w->stay_down[1] = true;
+	w_link(w, 1, LINK_DOWN);
+	w_settle(w);
+	ok(clone_of(w, 1, "wl-j") != NULL, "while it races the names of the config count");
+	if (deleted) {
+		w_del(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"));
+	} else {
+		admit(w, 2, "wl-j");
+	}
+	w_later(w, 5000);
+	ok(!clone_of(w, 1, "wl-j"),
+	   deleted ? "... it is deleted: its clone there goes by the other name"
+		   : "... another worker wins: so does the loser's");
+	w_free(w);
+}
+
 /*
  * The same for a process that never had the winner's connection, and so cannot know which server it
  * leads to: when the winner counts as lost, an end that another cluster shows counts.
@@ -487,6 +511,8 @@ int main(void)
 	without_job_under_other_name(true);
 	one_view_is_old();
 	winner_is_down();
+	loser_is_down(true);
+	loser_is_down(false);
 	ended_by_a_name_unknown();
 	parted();
 	name_goes_while_a_lost_one_returns();

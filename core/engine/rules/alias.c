@@ -108,9 +108,16 @@ void alias_look(struct engine *e, const struct record *r)
 
 /* --- in a pass -------------------------------------------------------------------------------- */
 
+/* Are workers nominated for it? Only names of the config are. */
+static bool races(const struct pass *p)
+{
+	return p->local && facts_is(p->f, F_QUOTA) && p->f->s[S_CLUSTER].n == 0 &&
+	       !(p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING));
+}
+
 /*
  * Does 'k' stand for the server rather than 'than', which comes before it? The winner's name does,
- * as long as it is connected or the other one is not.
+ * as long as it is connected or the other one is not. What is to be removed can be reached by any.
  */
 static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
 {
@@ -120,7 +127,8 @@ static bool is_preferred(const struct pass *p, const struct clone *k, const stru
 	if (won && cluster_up(k->c) == cluster_up(than->c)) {
 		return str_is(winner, k->c->name);
 	}
-	return (won || k->in_config == than->in_config) && cluster_up(k->c) && !cluster_up(than->c);
+	return (won || !races(p) || k->in_config == than->in_config) && cluster_up(k->c) &&
+	       !cluster_up(than->c);
 }
 
 /* True when no other name of the same server shows this object, or may show it soon. */
