@@ -195,6 +195,42 @@ static void clones_go(const struct way *way)
 	w_free(w);
 }
 
+/* Kueue on the manager goes on waiting for a check that there is not. */
+static void wait_is_told(const struct way *way)
+{
+	struct world *w = w_new(2);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w_take(w);
+	w->full = true;
+	way->go(w, wl);
+	w_later(w, 60 * 1000);
+	is_int((long long)w_times(w_take(w), TOLD), 1, way->name);
+	w_stop(w);
+	w_restart(w);
+	w_later(w, 60 * 1000);
+	is_int((long long)w_times(w_take(w), TOLD), 1, "... who waits is told, by each process");
+	w_free(w);
+}
+
+/* So does who has won on a server to which no name leads any more. */
+static void lost_sight_is_told(void)
+{
+	struct world *w = w_new(2);
+
+	running_job(w);
+	w->full = true;
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w2"));
+	w_settle(w);
+	w_take(w);
+	w_del(w, w_find(w, 0, KIND_CHECK, "", "mk"));
+	w_later(w, 60 * 1000);
+	is_int((long long)w_times(w_take(w), TOLD), 1,
+	       "no check, and no way to the winner's server: that nothing begins is told");
+	w_free(w);
+}
+
 /* It has won, and the check goes before the job was made. */
 static void job_is_not_made(void)
 {
@@ -493,6 +529,9 @@ int main(void)
 		clones_go(&ways[i]);
 		is_lost(&ways[i]);
 	}
+	wait_is_told(&ways[1]);
+	wait_is_told(&ways[2]);
+	lost_sight_is_told();
 	job_is_not_made();
 	check_is_back();
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {

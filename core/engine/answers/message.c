@@ -7,6 +7,7 @@
 #include "core/base/backoff.h"
 #include "core/engine/act/ssa.h"
 #include "core/engine/answers/why.h"
+#include "core/engine/rules/authority.h"
 #include "core/engine/rules/copied.h"
 #include "core/engine/rules/nominate.h"
 #include "core/engine/rules/refusal.h"
@@ -424,6 +425,18 @@ void message_held(struct pass *p)
 			    arena_printf(p->e->out->arena, PREFIX ": %.*s",
 					 STR_ARG(str_cut(whole.words, SUM_MAX))),
 			    R_WAITING);
+	}
+}
+
+void message_unasked(struct pass *p)
+{
+	bool names_us = (p->job && facts_is(p->job->facts, F_MANAGED)) || p->f->n_names > 0;
+	bool waits = !p->checked && facts_is(p->f, F_QUOTA) &&
+		     (!facts_is(p->f, F_ADMITTED) || p->f->s[S_CLUSTER].n > 0);
+
+	if (waits && !(p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING)) && names_us &&
+	    is_long(p, WAITS_HELD)) {
+		authority_tell(p, false);
 	}
 }
 

@@ -20,6 +20,8 @@ void message_explain(struct pass *p);
 void message_growing(struct pass *p, struct clone *k);
 /* The same for a pass that asks no worker, because of another check, a plugin, a missing object. */
 void message_held(struct pass *p);
+/* No check of ours asks for it, and nothing has begun: an Event tells that to who waits. */
+void message_unasked(struct pass *p);
 /*
  * The same for a Workload that Kueue has evicted, and whose job has not stopped. A message that
  * still names the winner stays: winding.c needs it.

@@ -319,6 +319,9 @@ static bool has_authority(struct pass *p)
 		return false;
 	}
 	freeze(p, false);
+	if (!begun) {
+		message_unasked(p);
+	}
 	return begun;
 }
 
