@@ -103,7 +103,8 @@ static bool may_run_unseen(const struct sim *s)
 
 /*
  * A MultiKueueCluster that was made anew since the reservation has no record of the server that its
- * name led to before: a process that has not seen the winner waits for that server.
+ * name led to before: a process that has not seen the winner waits for that server, and so does
+ * one that has where the winner's own name is the one.
  */
 static bool may_be_at_former_server(struct sim *s, const struct user *u, const struct json *wl)
 {
@@ -111,11 +112,10 @@ static bool may_be_at_former_server(struct sim *s, const struct user *u, const s
 	size_t pos = 0;
 	const struct json *o;
 
-	if (judge_knows_winner(s, u)) {
-		return false;
-	}
 	while ((o = ks_each(s->plane[u->site->home].store, CLUSTERS, &pos)) != NULL) {
-		if (time_parse(json_str_at(o, "/metadata/creationTimestamp"), &made) &&
+		if ((!judge_knows_winner(s, u) ||
+		     leads_won_by(s, u, json_str_at(o, "/metadata/name"))) &&
+		    time_parse(json_str_at(o, "/metadata/creationTimestamp"), &made) &&
 		    made - WALL0 >= reserved &&
 		    s->now < made - WALL0 + s->lost_timeout_ms + QUOTA_BACK_MS) {
 			return true;

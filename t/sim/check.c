@@ -144,21 +144,6 @@ static void check_remote_delete(struct sim *s, const struct site *site, struct p
 	}
 }
 
-/* Whose Workload is it? That of an orphan names no owner: its name does, "job-NAME-HASH". */
-static struct user *user_of(struct sim *s, const struct json *wl, mk_str name)
-{
-	struct user *u = user_by_workload(s, wl);
-
-	for (size_t i = 0; wl != NULL && !u && i < s->n_users; i++) {
-		mk_str of = arena_printf(&s->arena, "job-%s-", s->user[i].name);
-
-		if (str_starts(name, of)) {
-			u = &s->user[i];
-		}
-	}
-	return u;
-}
-
 /* How did it end, by reason and message; 0 if it did not. */
 static uint64_t verdict_of(const struct json *wl)
 {
@@ -177,7 +162,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 {
 	for (size_t i = 0; c->after != NULL && i < s->n_sites; i++) {
 		struct user *u = judge_is_ours(&s->site[i], c->after)
-					 ? user_of(s, local_of(s, &s->site[i], c), c->name)
+					 ? user_of_workload(s, local_of(s, &s->site[i], c))
 					 : NULL;
 
 		if (u != NULL && (!c->before || verdict_of(c->after) != 0)) {
@@ -236,7 +221,7 @@ static void check_worker(struct sim *s, struct plane *p, const struct ks_commit 
 static void check_finish(struct sim *s, const struct ks_commit *c)
 {
 	mk_str cluster = json_str_at(c->before, "/status/clusterName");
-	const struct user *u = user_of(s, c->after, c->name);
+	const struct user *u = user_of_workload(s, c->after);
 	const struct plane *winner = leads_winner(s, c->before);
 
 	if (has_condition(c->before, "Finished") || !has_condition(c->after, "Finished")) {

@@ -183,6 +183,9 @@ void churn_restored(struct sim *s, const struct plane *p)
 	for (size_t i = 1; i <= leads_named(s) && !is_worker(p); i++) {
 		plane_secret(s, i, false);
 	}
+	if (s->flips) {
+		upkeep(s);
+	}
 	for (size_t i = 0; i < s->n_faults; i++) {
 		if (s->fault[i].kind->restored != NULL) {
 			s->fault[i].kind->restored(s, &s->fault[i], p);

@@ -150,6 +150,12 @@ static void turn_msg(struct sim *s, const struct msg *m)
 			proc_start(m->proc);
 		}
 		break;
+	case M_FILE:
+		manager_now(m->proc->m, s->now, wall_of(s) + m->proc->wall_step);
+		(void)manager_file(m->proc->m, str_of(m->owned), STR(""),
+				   STR("no such file or directory"), NULL);
+		proc_kick(m->proc, s->now);
+		break;
 	case M_ACTORS:
 		if (m->plane->run_at <= s->now) {
 			m->plane->run_at = INT64_MAX;

@@ -29,6 +29,11 @@ enum fault_family {
 	FAULT_FAMILIES
 };
 
+enum secret_state { SECRET_GOOD, SECRET_BROKEN, SECRET_EMPTY, SECRET_NO_KEY, SECRET_GONE };
+
+/* The Secret of its name, another Secret with the same in it, one that there is not, a file. */
+enum source_state { SOURCE_GOOD, SOURCE_OTHER, SOURCE_NONE, SOURCE_FILE, SOURCE_UNTYPED };
+
 /*
  * What faults make of the objects that operators keep; all zero: what they are without a fault.
  * upkeep.c writes them so.
@@ -46,6 +51,11 @@ struct wanted {
 	bool unchecked;                 /* the manager's ClusterQueue has no check */
 	bool no_dispatcher;             /* ... names a dispatcher that there is not */
 	bool moody;                     /* the plugin of Jobs fails at times */
+	enum secret_state secret[MAX_PLANES]; /* what the kubeconfig of the worker is */
+	enum source_state source[MAX_PLANES]; /* ... and where its MultiKueueCluster looks for it */
+	bool reversed, also_unknown; /* the config's list: its order; has a name too many */
+	bool other_controller;       /* the check is another controller's */
+	const char *parameters;      /* ... has these, in JSON; NULL: a config */
 };
 
 /* A fault that there may be. Every hook may be absent; 'f' is the one drawn. */

@@ -277,7 +277,7 @@ bool faults_lawless(const struct sim *s)
 
 struct wanted faults_want(const struct sim *s)
 {
-	struct wanted w = {0};
+	struct wanted w = s->flipped;
 
 	for (size_t i = 0; i < s->n_faults; i++) {
 		const struct fault *f = &s->fault[i];

@@ -2,6 +2,7 @@
 /* What the judge remembers, and when it looks. */
 #include <stdlib.h>
 
+#include "core/api/names.h"
 #include "t/sim/sim.h"
 
 void judge_init(struct sim *s)
@@ -16,6 +17,7 @@ void judge_init(struct sim *s)
 	for (size_t i = 0; i < MAX_SITES; i++) {
 		s->judge->calm_since[i] = INT64_MAX;
 		s->judge->told_since[i] = INT64_MAX;
+		s->judge->unasked_since[i] = INT64_MAX;
 	}
 }
 
@@ -108,9 +110,18 @@ static void note_calm(struct sim *s, size_t i)
 		!s->no_plugin && !excuse_late(s, home) && judge_leader(s, &s->site[i]).by != NULL;
 
 	note(s, &s->judge->told_since[i], leads && !is_mute(s, home));
+	note(s, &s->judge->unasked_since[i],
+	     !str_is(json_str_at(ks_get(home->store, CHECKS, STR(""), STR("mk")),
+				 "/spec/controllerName"),
+		     NAME_CONTROLLER));
 	note(s, &s->judge->calm_since[i],
 	     leads && !home->limit_jobs && !home->forbid_jobs && !home->forbid_status &&
 		     faults_refused_until(s, home) != INT64_MAX);
+}
+
+int64_t judge_unasked(const struct sim *s, const struct site *site)
+{
+	return s->judge->unasked_since[site - s->site];
 }
 
 int64_t judge_can_tell(const struct sim *s, const struct site *site)

@@ -106,8 +106,9 @@ struct shared {
 struct judge {
 	struct judged *of; /* by user */
 	int64_t look_at;
-	int64_t calm_since[MAX_SITES]; /* a daemon leads, its server is in reach; INT64_MAX no */
-	int64_t told_since[MAX_SITES]; /* ... and takes reports, whatever else it refuses */
+	int64_t calm_since[MAX_SITES];    /* a daemon leads, its server is in reach; INT64_MAX no */
+	int64_t told_since[MAX_SITES];    /* ... and takes reports, whatever else it refuses */
+	int64_t unasked_since[MAX_SITES]; /* it has no check of ours; INT64_MAX: it has */
 	struct leftover left[JUDGE_LEFT_MAX];
 	size_t n_left;
 	struct refusal *refused; /* all: what is not tried any more may be the first */
@@ -134,6 +135,8 @@ bool judge_is_led(struct led x, struct led y);
 bool judge_knows_winner(const struct sim *s, const struct user *u);
 /* Since when a daemon of the site could act; INT64_MAX: it cannot. */
 int64_t judge_calm(const struct sim *s, const struct site *site);
+/* Since when the manager has no check of ours, which alone asks to begin; INT64_MAX: it has. */
+int64_t judge_unasked(const struct sim *s, const struct site *site);
 /* ... and report, whatever else the manager's server refuses. */
 int64_t judge_can_tell(const struct sim *s, const struct site *site);
 /* ... and reach that worker. */

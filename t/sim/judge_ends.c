@@ -112,6 +112,24 @@ bool judge_owes(struct sim *s, const struct user *u)
 	       !judge_is_taken(s, u, judged_of(s, u));
 }
 
+/*
+ * The winner's name leads to another server, and the name by which this one is in sight is not in
+ * the config: the engine waits for it as for a lost worker (may_go_on in rules/copied.c).
+ */
+static bool is_beside_config(struct sim *s, const struct user *u, const struct plane *p)
+{
+	const struct wanted w = faults_want(s);
+	const struct json *wl = workload_of(s, u);
+
+	for (size_t i = 1; i <= leads_named(s); i++) {
+		if (leads_to(s, i) == p->index && !s->off[i] && !w.left_config[i]) {
+			return false;
+		}
+	}
+	return leads_renamed(s, wl) && leads_winner(s, wl) == p &&
+	       s->now - s->led_at < s->lost_timeout_ms + HOME_MS;
+}
+
 static void look_home(struct sim *s, const struct user *u, const struct judged *j, const char *name,
 		      const char *uid)
 {
@@ -121,7 +139,7 @@ static void look_home(struct sim *s, const struct user *u, const struct judged *
 
 		if (j->ended_at[i] > 0 && calm != INT64_MAX && s->now - since > HOME_MS &&
 		    is_owed(s, u, str_of(uid), &s->plane[i]) && !judge_is_taken(s, u, j) &&
-		    !u->meddled) {
+		    !u->meddled && !is_beside_config(s, u, &s->plane[i])) {
 			fail(s, "I3 end",
 			     "%s ended on %s %lld s ago, and its job at home says nothing", name,
 			     s->plane[i].name, (long long)(s->now - since) / SECOND);

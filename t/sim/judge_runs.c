@@ -233,6 +233,9 @@ void judge_retry(struct sim *s, struct user *u, const struct ks_commit *c)
 		     p->name);
 	}
 	note_leader(s, u, j, hash64(json_str_at(c->before, "/metadata/uid")));
+	if (p->named_at > j->retried_at[p->index]) {
+		j->retries[p->index] = 0; /* an operator's change of its name ends the rests */
+	}
 	if (s->now - j->retried_at[p->index] > RETRIES_MS || j->retries[p->index] == 0) {
 		j->retries[p->index] = 0;
 		j->retried_at[p->index] = s->now;
@@ -251,7 +254,7 @@ void judge_won(struct sim *s, const struct user *u, const struct plane *p, const
 	const struct judged *j = judged_of(s, u);
 	int64_t since = j->rests_since[p->index];
 
-	if (since > 0 && s->now - since < RESTED_MS && !u->meddled &&
+	if (since > 0 && s->now - since < RESTED_MS && !u->meddled && since > p->named_at &&
 	    hash64(json_str_at(wl, "/metadata/uid")) == j->retried_uid &&
 	    judge_is_led(j->retried_by, judge_leader(s, u->site))) {
 		fail(s, "I7 rest", "%s wins %s again %lld ms after its Retry there", p->name,

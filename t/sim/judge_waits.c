@@ -105,11 +105,28 @@ static uint64_t round_of(const struct json *wl)
  * The winner is out of reach, and an Event has told that. A client that empties the check's message
  * later gives no other reason.
  */
-static bool was_told(const struct sim *s, const struct user *u, const struct json *wl,
+static bool was_told(struct sim *s, const struct user *u, const struct json *wl,
 		     const struct plane *w)
 {
+	int64_t off = leads_winner_off_since(s, wl);
+
+	if (off != INT64_MAX && judge_has_event(s, u, wl, off, STR("that was admitted to"))) {
+		return true; /* whatever becomes of the job on that server, or leads there */
+	}
 	return w && ((is_growing(wl) && excuse_late(s, w)) || !leads_any(s, w)) &&
 	       judge_has_event(s, u, wl, w->bad_since, STR(""));
+}
+
+/*
+ * No check of ours asks for it any more, and an Event has told that nothing is begun for it: a copy
+ * that another client removes then is not made again.
+ */
+static bool is_unasked(const struct sim *s, const struct user *u, const struct json *wl)
+{
+	int64_t since = judge_unasked(s, u->site);
+
+	return since != INT64_MAX &&
+	       judge_has_event(s, u, wl, since - JUDGE_LOOK_MS, STR("nothing new is begun"));
 }
 
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
@@ -144,7 +161,8 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 	}
 	if (s->now - since > WORDS_MS &&
 	    (starting ? said == j->said && says_nothing(wl) : message_of(wl).n == 0) &&
-	    !judge_has_event(s, u, wl, j->waits_since, STR("")) && !was_told(s, u, wl, w)) {
+	    !judge_has_event(s, u, wl, j->waits_since, STR("")) && !was_told(s, u, wl, w) &&
+	    !is_unasked(s, u, wl)) {
 		if (s->story) {
 			rest_say(s, u, wl);
 		}

@@ -16,7 +16,7 @@ size_t leads_to(const struct sim *s, size_t name)
 bool leads_any(const struct sim *s, const struct plane *p)
 {
 	for (size_t i = 1; i <= leads_named(s); i++) {
-		if (leads_to(s, i) == p->index) {
+		if (leads_to(s, i) == p->index && !s->off[i]) {
 			return true;
 		}
 	}
@@ -62,22 +62,43 @@ void leads_declare_lost(struct sim *s, struct plane *p)
 	annotate_all(s, p, true);
 }
 
+/* Both are out of sight until they are connected again, the former one perhaps for good. */
+static void changed(struct sim *s, struct plane *before, struct plane *now)
+{
+	excuse_disturbed(before, true);
+	excuse_disturbed(now, true);
+	now->named_at = s->now;
+	faults_calm(s, before);
+	faults_calm(s, now);
+}
+
 void leads_move(struct sim *s, size_t name, size_t to)
 {
 	struct plane *before = &s->plane[leads_to(s, name)], *now = &s->plane[to];
 
 	say(s, "world", "w%zu leads to %s, before to %s", name, now->name, before->name);
+	s->has_moved[name] |= before != now;
 	s->leads_to[name] = to;
 	s->led_at = s->now;
 	plane_secret(s, name, false);
 	if (now->declared_lost) {
 		annotate_all(s, now, false);
 	}
-	/* Both are out of sight until they are connected again, the former one perhaps for good. */
-	excuse_disturbed(before, true);
-	excuse_disturbed(now, true);
-	faults_calm(s, before);
-	faults_calm(s, now);
+	changed(s, before, now);
+}
+
+void leads_off(struct sim *s, size_t name, bool off)
+{
+	struct plane *p = &s->plane[leads_to(s, name)];
+
+	if (s->off[name] == off) {
+		return;
+	}
+	say(s, "world", "w%zu leads %s%s", name, off ? "nowhere, before to " : "again to ",
+	    p->name);
+	s->off[name] = off;
+	s->off_since[name] = s->now;
+	changed(s, p, p);
 }
 
 /* The N of "wN"; 0: it is none. */
@@ -135,7 +156,7 @@ static uint64_t key_of(const struct json *wl)
 
 void leads_won(struct sim *s, const struct json *wl)
 {
-	struct user *u = user_by_workload(s, wl);
+	struct user *u = user_of_workload(s, wl);
 	struct judged *j = u != NULL ? judged_of(s, u) : NULL;
 	size_t name = name_of(s, json_str_at(wl, "/status/clusterName"));
 
@@ -154,7 +175,7 @@ void leads_keep(struct judged *to, const struct judged *from)
 /* The one with this date, since a manager may be restored, else the last one of that name. */
 static size_t sent_to(struct sim *s, const struct json *wl)
 {
-	const struct user *u = user_by_workload(s, wl);
+	const struct user *u = user_of_workload(s, wl);
 	const struct judged *j = u != NULL ? judged_of(s, u) : NULL;
 	size_t name = name_of(s, json_str_at(wl, "/status/clusterName")), to = 0;
 
@@ -174,6 +195,21 @@ bool leads_renamed(struct sim *s, const struct json *wl)
 	size_t name = name_of(s, json_str_at(wl, "/status/clusterName"));
 
 	return name > 0 && leads_winner(s, wl) != &s->plane[leads_to(s, name)];
+}
+
+int64_t leads_winner_off_since(const struct sim *s, const struct json *wl)
+{
+	size_t name = name_of(s, json_str_at(wl, "/status/clusterName"));
+
+	return name > 0 && s->off[name] ? s->off_since[name] : INT64_MAX;
+}
+
+bool leads_won_by(const struct sim *s, const struct user *u, mk_str cluster)
+{
+	const struct judged *j = judged_of(s, u);
+
+	return j->n_sent > 0 && name_of(s, cluster) > 0 &&
+	       j->sent[(j->n_sent - 1) % 8].name == name_of(s, cluster);
 }
 
 struct plane *leads_winner(struct sim *s, const struct json *wl)

@@ -200,31 +200,54 @@ static mk_str kubeconfig(struct arena *a, size_t name, size_t to, unsigned versi
 	return base64_encode(a, config);
 }
 
+/* Writes the Secret, or deletes it, as the fuzzer made it. */
+static void write_secret(struct plane *mgr, const char *name, enum secret_state state, mk_str data)
+{
+	struct arena *a = &mgr->sim->arena;
+	const char *path = arena_printf(a, "/api/v1/namespaces/kueue-system/secrets/%s", name).p;
+
+	if (state == SECRET_GONE) {
+		(void)plane_request(mgr, "DELETE", path, NULL, STR("{}"));
+		return;
+	}
+	data = state == SECRET_BROKEN ? STR("e30=") : state == SECRET_EMPTY ? STR("") : data;
+	(void)plane_merge(
+		mgr, path,
+		state == SECRET_NO_KEY
+			? STR("{\"data\":null}")
+			: arena_printf(a, "{\"data\":{\"kubeconfig\":\"%.*s\"}}", STR_ARG(data)));
+}
+
 void plane_secret(struct sim *s, size_t i, bool broken)
 {
-	static const char path[] = "/api/v1/namespaces/kueue-system/secrets/w%zu";
+	enum secret_state state = s->flipped.secret[i];
 	mk_str data = broken ? STR("e30=")
 			     : kubeconfig(&s->arena, i, leads_to(s, i), ++s->secret_version);
 
 	for (size_t k = 0; k < s->n_sites; k++) {
-		(void)plane_merge(&s->plane[s->site[k].home], arena_printf(&s->arena, path, i).p,
-				  arena_printf(&s->arena, "{\"data\":{\"kubeconfig\":\"%.*s\"}}",
-					       STR_ARG(data)));
+		struct plane *mgr = &s->plane[s->site[k].home];
+
+		write_secret(mgr, s->plane[i].name, state, data);
+		if (s->flips) {
+			write_secret(mgr, arena_printf(&s->arena, OTHER_SECRET, i).p, state, data);
+		}
 	}
 }
 
-static void setup_cluster(struct plane *mgr, const char *name, mk_str data)
+static void setup_secret(struct plane *mgr, const char *name, mk_str data)
 {
-	struct arena *a = &mgr->sim->arena;
-
 	post(mgr, "/api/v1/namespaces/kueue-system/secrets",
 	     arena_printf(
-		     a,
+		     &mgr->sim->arena,
 		     "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{\"name\":\"%s\","
 		     "\"namespace\":\"kueue-system\"},\"data\":{\"kubeconfig\":\"%.*s\"}}",
 		     name, STR_ARG(data)));
+}
+
+static void setup_cluster(struct plane *mgr, const char *name)
+{
 	post(mgr, KUEUE "multikueueclusters",
-	     arena_printf(a,
+	     arena_printf(&mgr->sim->arena,
 			  HEAD "\"MultiKueueCluster\",\"metadata\":{\"name\":\"%s\"},\"spec\":{"
 			       "\"clusterSource\":{\"kubeConfig\":{\"location\":\"%s\","
 			       "\"locationType\":\"Secret\"}}}}",
@@ -233,7 +256,17 @@ static void setup_cluster(struct plane *mgr, const char *name, mk_str data)
 
 static void setup_worker_entry(struct sim *s, struct plane *mgr, size_t i)
 {
-	setup_cluster(mgr, s->plane[i].name, kubeconfig(&s->arena, i, leads_to(s, i), 0));
+	mk_str data = kubeconfig(&s->arena, i, leads_to(s, i), 0);
+
+	if (s->flipped.secret[i] != SECRET_GONE) {
+		setup_secret(mgr, s->plane[i].name, data);
+		if (s->flips) {
+			setup_secret(mgr, arena_printf(&s->arena, OTHER_SECRET, i).p, data);
+		}
+	}
+	if (!s->flipped.no_cluster[i]) {
+		setup_cluster(mgr, s->plane[i].name);
+	}
 }
 
 struct plane *plane_of_cluster(struct sim *s, mk_str cluster)
@@ -291,7 +324,8 @@ void plane_alias(struct sim *s, struct site *site)
 	struct plane *p = &s->plane[site->home];
 
 	if (s->alias.on) {
-		setup_cluster(p, ALIAS, kubeconfig(&s->arena, 0, s->alias.plane, 0));
+		setup_secret(p, ALIAS, kubeconfig(&s->arena, 0, s->alias.plane, 0));
+		setup_cluster(p, ALIAS);
 	}
 	if (s->alias.place == ALIAS_OTHER_CONFIG) {
 		setup_other_config(s, p);

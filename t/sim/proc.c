@@ -32,6 +32,24 @@ static void on_event(void *ctx, const struct event *ev)
 	    STR_ARG(ev->text));
 }
 
+/* There is none. */
+static bool on_file(void *ctx, mk_str path)
+{
+	struct proc *p = ctx;
+	struct msg *m = msg_new(p->sim, M_FILE);
+
+	m->proc = p;
+	m->gen = p->gen;
+	m->owned = malloc(path.n + 1);
+	if (!m->owned) {
+		abort();
+	}
+	memcpy(m->owned, path.p, path.n);
+	m->owned[path.n] = 0;
+	schedule(p->sim, m, p->sim->now + 1);
+	return true;
+}
+
 static void on_op(void *ctx, const struct op *op)
 {
 	struct proc *p = ctx;
@@ -52,6 +70,7 @@ static struct manager_options options_of(struct proc *p)
 	struct sim *s = p->sim;
 	struct manager_options o = {.plug = s->no_plugin ? s->plug_without : s->plug,
 				    .transport = &p->transport,
+				    .files = {.ctx = p, .watch = on_file},
 				    .observer = {.ctx = p, .on_event = on_event, .on_op = on_op},
 				    .origin = str_of(p->site->origin),
 				    .former_origins = p->site->former_origins,

@@ -56,6 +56,7 @@ enum { SECOND = 1000, MINUTE = 60 * SECOND };
 #define WORKLOADS "kueue.x-k8s.io/v1beta2/workloads"
 #define CLUSTER_QUEUES "kueue.x-k8s.io/v1beta2/clusterqueues"
 #define CLUSTERS "kueue.x-k8s.io/v1beta2/multikueueclusters"
+#define CHECKS "kueue.x-k8s.io/v1beta2/admissionchecks"
 #define JOBS "batch/v1/jobs"
 #define WORKLOADS_PATH KUEUE "namespaces/default/workloads"
 #define WORKLOAD_PATH WORKLOADS_PATH "/"
@@ -125,6 +126,7 @@ struct plane {
 	bool refuse_clones;   /* ... nor make Workloads */
 	bool hides_identity;  /* ... nor read kube-system */
 	bool declared_lost;   /* an operator did so; see leads.c */
+	int64_t named_at;     /* a name was made to lead here last; 0 never */
 };
 
 struct stream {
@@ -235,8 +237,13 @@ struct sim {
 	size_t n_planes;
 	size_t n_workers; /* planes 1 to this */
 	size_t n_spares;  /* ... the last ones of which no MultiKueueCluster leads to at first */
-	size_t leads_to[MAX_PLANES]; /* the plane of w1, w2, ...; 0: its own */
-	int64_t led_at;              /* when the last of these changed; 0 never */
+	size_t leads_to[MAX_PLANES];   /* the plane of w1, w2, ...; 0: its own */
+	int64_t led_at;                /* when the last of these changed; 0 never */
+	bool off[MAX_PLANES];          /* w1, w2, ... lead nowhere; see leads_off */
+	bool has_moved[MAX_PLANES];    /* they have ever led elsewhere */
+	int64_t off_since[MAX_PLANES]; /* they lead nowhere since then */
+	bool flips;                    /* the fuzzer changes what operators keep: */
+	struct wanted flipped;         /* ... so, for good */
 	struct site site[MAX_SITES];
 	size_t n_sites;
 	struct rng wide; /* of what only some seeds have */
@@ -308,6 +315,7 @@ enum msg_type {
 	M_DISPATCH, /* the external dispatcher */
 	M_KINDS,    /* sim_kinds_turn */
 	M_QUOTA,    /* has an evicted Workload given its quota back? */
+	M_FILE,     /* a kubeconfig is looked for in a file */
 };
 
 struct msg {
@@ -377,8 +385,13 @@ static inline bool is_worker(const struct plane *p)
 	return !p->site;
 }
 void plane_done(struct plane *p);
-/* The Secret of worker 'i' gets another token, or one with which no connection is possible. */
+/*
+ * The Secret of worker 'i' gets another token, or one with which no connection is possible; what
+ * the fuzzer made of it stays.
+ */
 void plane_secret(struct sim *s, size_t i, bool broken);
+/* The name of a second Secret for the worker of that number, in worlds of the fuzzer. */
+#define OTHER_SECRET "w%zu-b"
 void plane_setup(struct sim *s); /* queues, check, config, clusters, Secrets */
 /* What every manager's plane has, made where it is missing: clusters, config, check. */
 void plane_manager_objects(struct sim *s, struct site *site);
@@ -435,6 +448,8 @@ bool leads_any(const struct sim *s, const struct plane *p);
 bool leads_forgotten(struct sim *s, const struct plane *p, const struct json *copy);
 /* An operator lets the name lead to the plane 'to', and takes back that this one is lost. */
 void leads_move(struct sim *s, size_t name, size_t to);
+/* Has the worker's name no kubeconfig or no MultiKueueCluster, and so leads nowhere? Or again? */
+void leads_off(struct sim *s, size_t name, bool off);
 /* Operators declare a server lost to which no name leads, at each name that may have led there. */
 void leads_declare_lost(struct sim *s, struct plane *p);
 struct op;
@@ -444,6 +459,10 @@ void leads_decided(struct proc *p, const struct op *op);
 size_t leads_place(struct proc *p, const struct transport_request *r);
 /* Does the winner's name lead to another server than when it won? */
 bool leads_renamed(struct sim *s, const struct json *wl);
+/* Since when the winner's name leads nowhere; INT64_MAX: it does not. */
+int64_t leads_winner_off_since(const struct sim *s, const struct json *wl);
+/* Is that the name by which the job won last? */
+bool leads_won_by(const struct sim *s, const struct user *u, mk_str cluster);
 /* The server that the Workload's winner was when it won; NULL: it names none. */
 struct plane *leads_winner(struct sim *s, const struct json *wl);
 /* A daemon's write made the cluster the winner. */

@@ -202,6 +202,20 @@ struct user *user_by_workload(struct sim *s, const struct json *wl)
 	return u;
 }
 
+struct user *user_of_workload(struct sim *s, const struct json *wl)
+{
+	struct user *u = user_by_workload(s, wl);
+
+	for (size_t i = 0; wl != NULL && !u && i < s->n_users; i++) {
+		mk_str of = arena_printf(&s->arena, "job-%s-", s->user[i].name);
+
+		if (str_starts(json_str_at(wl, "/metadata/name"), of)) {
+			u = &s->user[i];
+		}
+	}
+	return u;
+}
+
 void user_meddled(struct sim *s, const struct json *wl)
 {
 	struct user *u = user_by_workload(s, wl);

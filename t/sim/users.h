@@ -107,6 +107,8 @@ struct user *user_by_uid(struct sim *s, mk_str uid);
 bool is_follower(const struct json *wl);
 /* The user whose job owns the Workload, which is the first component's; NULL: none. */
 struct user *user_by_workload(struct sim *s, const struct json *wl);
+/* The same; that of an orphan names no owner: its name does, "job-NAME-HASH". */
+struct user *user_of_workload(struct sim *s, const struct json *wl);
 /* Another client changes what the job's Workload says, perhaps which cluster won. */
 void user_meddled(struct sim *s, const struct json *wl);
 /* After a restore of a manager's plane: the users know of the objects that are there now. */

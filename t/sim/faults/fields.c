@@ -250,6 +250,7 @@ FAULT(fuzzed) = {
 	.world = "fields",
 	.on_request = true,
 	.alone = "nothing is to be done in its end, which other worlds expect",
+	.beside = "fleet",
 	.stays = true,
 	.is_lawless = true,
 	.drops_workloads = true,
