@@ -120,6 +120,7 @@ struct fault_kind {
 struct fault {
 	const struct fault_kind *kind;
 	int64_t at, until;
+	int64_t next_at; /* of its own use */
 	size_t plane, proc;
 	bool on;
 	bool hides;    /* of a world: as hides_worker and unsettled of its kind, but as drawn */

@@ -61,6 +61,8 @@ struct judged {
 	uint64_t retried_uid; /* ... of that Workload, hashed: one made anew has no rest */
 	struct led ended_by;  /* a member whose copy is gone: it saw the end before, perhaps */
 	struct led won_by;    /* it has seen the winner of this round on record */
+	int64_t collected_at; /* another manager's Kueue deleted its winner's clone; 0 no, or told */
+	size_t collected_on;  /* ... on that plane */
 	int64_t waits_since;  /* 0: it does not wait */
 	uint64_t waits_round; /* of the Workload that waits, hashed; see round_of */
 	uint64_t said;        /* its check's message then, hashed */

@@ -39,6 +39,7 @@ check "100 seeds of placement over workers that change hold them" --world placem
 check "100 seeds in which a server refuses one verb hold them" --world refusals --seeds 100 --first 1 --jobs 2
 check "100 seeds in which a worker evicts each clone hold them" --world ousted --seeds 100 --first 1 --jobs 2
 check "100 seeds beside another manager's Kueue hold them" --world neighbour --seeds 100 --first 1 --jobs 2
+check "100 seeds in which another manager's Kueue collects garbage hold them" --world collector --seeds 100 --first 1 --jobs 2
 check "100 seeds beside another manager with our id hold them" --world twin --seeds 100 --first 1 --jobs 2
 check "100 seeds in which the manager deletes what has ended hold them" --world ttl --seeds 100 --first 1 --jobs 2
 check "100 seeds of groups of Pods whose members come and go hold them" --world groups --seeds 100 --first 1 --jobs 2
