@@ -33,6 +33,11 @@ void alloc_join_at_once(void)
 	(void)mallopt(M_MXFAST, 0);
 }
 
+void alloc_trim(void)
+{
+	(void)malloc_trim(0);
+}
+
 void *mk_malloc(size_t size)
 {
 	if (must_fail()) {

@@ -36,6 +36,12 @@ char *mk_strndup(mk_str s);
 void alloc_join_at_once(void);
 
 /*
+ * Gives back to the system what is free in whole pages, also between blocks that are in use. Takes
+ * about a millisecond for each 4 MiB that are still resident: after much was freed at once.
+ */
+void alloc_trim(void);
+
+/*
  * For tests: the n-th allocation from now on (n >= 1) and every later one fails; n = 0 switches
  * this off. Returns how many allocations were asked for since the last call.
  */

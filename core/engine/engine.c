@@ -29,8 +29,9 @@ enum {
 	TOMB_MS = 5 * 60 * 1000,
 	SWEEP_MS = 60 * 1000,
 	SWEEP_SLICE = 2000,
-	SWEEP_SOON_MS = 10,        /* while more is left: faster than tombstones can arise */
-	CLOCK_STEP_MS = 60 * 1000, /* a larger jump means that the wall clock was set */
+	SWEEP_SOON_MS = 10,           /* while more is left: faster than tombstones can arise */
+	CLOCK_STEP_MS = 60 * 1000,    /* a larger jump means that the wall clock was set */
+	TRIM_BYTES = 4 * 1024 * 1024, /* a larger piece would stall the loop */
 };
 
 static bool find_dispatcher(const struct engine_options *o, struct mk_err *err)
@@ -317,6 +318,26 @@ bool engine_knows(struct engine *e, const struct event *ev)
 	return observe_known(e, ev);
 }
 
+static size_t bytes_now(const struct engine *e)
+{
+	return e->store.bytes + map_len(&e->wl_by_key) * sizeof(struct wl);
+}
+
+/*
+ * Between what is freed there is always something that stays, so that none of it would go back to
+ * the system before the process ends: not what a worker took before it exceeded its share.
+ */
+static void give_back(struct engine *e)
+{
+	size_t now = bytes_now(e);
+
+	e->held_bytes = now > e->held_bytes ? now : e->held_bytes;
+	if (e->held_bytes - now >= TRIM_BYTES) {
+		e->held_bytes = now;
+		alloc_trim();
+	}
+}
+
 void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_list *out)
 {
 	bool spent = false;
@@ -346,6 +367,7 @@ void engine_run(struct engine *e, int64_t mono_ms, int64_t wall_ms, struct op_li
 	/* The turns of the walk go on where time ran out, or a short slice had none of them. */
 	e->turn = spent ? i % SLICE : 0;
 	tally_overdue(e);
+	give_back(e);
 	leave(e);
 }
 
@@ -364,7 +386,7 @@ void engine_get_stats(const struct engine *e, struct engine_stats *ret)
 	*ret = e->stats;
 	ret->workloads = t ? t->n_present : 0;
 	ret->objects = e->store.n_records;
-	ret->bytes = e->store.bytes + map_len(&e->wl_by_key) * sizeof(struct wl);
+	ret->bytes = bytes_now(e);
 	ret->queued = e->queue.n + e->walk_left;
 }
 

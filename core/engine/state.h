@@ -438,10 +438,10 @@ struct engine {
 	struct list_node left;  /* forgotten ones whose tables are large; in no other list */
 	cluster_id last_number; /* the last number that a cluster got */
 	uint32_t forgotten;     /* clusters that were forgotten so far */
+	size_t held_bytes;      /* the most that was in use since memory was given back */
 	struct map cluster_by_name, check_by_name, wl_by_key, owner_by_key, inflight_by_id;
 	struct map selections; /* clusters/roster.c: by the config's name */
-	struct list_node inflight;
-	struct list_node workloads;
+	struct list_node inflight, workloads;
 	struct list_node waits; /* workloads that any cluster may concern */
 	struct list_node gone;  /* workloads without a local Workload: their 'waits' */
 	/* rules/tally.c: workloads that wait for a worker, the longest first; those for too long */

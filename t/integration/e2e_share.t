@@ -56,5 +56,26 @@ ok $? "and all is as before"
 kill "$MANAGER_PID"
 wait "$MANAGER_PID"
 is $? 0 "multikueued ends cleanly"
-notes "$dir/m.log"
+
+# Many small objects: what they took goes back to the system.
+FLEET_MORE='  workerMemory: 64Mi'
+fleet_manager n && wait_for 20 reason_is Active
+ok $? "with a share of 64 MiB w1 is connected"
+before=$(fleet_memory VmRSS)
+api w1 POST /kubesim/flood '{"n":500000}' >/dev/null
+wait_for 60 reason_is MemoryShareExceeded 'takes more than 64 MiB'
+ok $? "it shows half a million objects: it is not connected"
+at_most() { # KIB
+	now=$(fleet_memory VmRSS)
+	[ "$now" -le "$1" ]
+}
+wait_for 20 at_most $((before + 24 * 1024))
+ok $? "the memory goes back to the system"
+echo "# $before KiB before, $(fleet_memory VmHWM) at most, $now now"
+[ "$(fleet_memory VmHWM)" -ge $((before + 60 * 1024)) ]
+ok $? "which had to be more"
+kill "$MANAGER_PID"
+wait "$MANAGER_PID"
+is $? 0 "that multikueued ends cleanly, too"
+notes "$dir/m.log" "$dir/n.log"
 done_testing
