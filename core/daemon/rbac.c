@@ -157,9 +157,11 @@ static void manager_rules(const struct config *c, const struct plug *p, struct b
 	for (size_t i = 0; i < plug_n_adapters(p); i++) {
 		const struct plug_adapter *ad = plug_adapter(p, i);
 
-		rule_of(out, ad, "",
-			tells_sizes(c, ad) ? "get, list, watch, patch" : "get, list, watch");
-		if (!(ad->d->flags & MK_STATUS_NONE)) {
+		bool writes = !(ad->d->flags & MK_STATUS_NONE);
+		bool edits = tells_sizes(c, ad) || (writes && ad->status_in_object);
+
+		rule_of(out, ad, "", edits ? "get, list, watch, patch" : "get, list, watch");
+		if (writes && !ad->status_in_object) {
 			rule_of(out, ad, "/status", "patch");
 		}
 	}

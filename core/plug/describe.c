@@ -77,6 +77,11 @@ static const char schema_begins[] =
 	"          \"type\": \"string\",\n"
 	"          \"enum\": [\"Always\", \"IfPresent\", \"Never\"],\n"
 	"          \"default\": \"IfPresent\"\n"
+	"        },\n"
+	"        \"subresource\": {\n"
+	"          \"description\": \"false: the kind's CRD declares none\",\n"
+	"          \"type\": \"boolean\",\n"
+	"          \"default\": true\n"
 	"        },\n";
 
 static const char schema_active[] =
@@ -322,7 +327,7 @@ static void describe(struct reading *r, const struct json *doc, mk_adapter *d)
 
 static void read_document(struct reading *r, const struct json *doc, const char *file)
 {
-	const struct json *schema = NULL;
+	const struct json *schema = NULL, *own;
 	struct mk_err err = {0};
 	struct plug_source src;
 	mk_adapter d;
@@ -342,8 +347,11 @@ static void read_document(struct reading *r, const struct json *doc, const char 
 	describe(r, doc, &d);
 	src = r->p->template_->pub.source;
 	src.file = arena_dup(&r->p->arena, str_of(file)).p;
-	if (!arena_failed(&r->p->arena) && check_adapter(r->p, &d, "job", &r->f) && r->f.n == 0) {
-		(void)plug_take_adapter(r->p, &d, &src, 0, &r->f);
+	if (!arena_failed(&r->p->arena) && check_adapter(r->p, &d, "job", &r->f) && r->f.n == 0 &&
+	    plug_take_adapter(r->p, &d, &src, 0, &r->f) && r->f.n == 0) {
+		own = json_at(doc, "/status/subresource");
+		r->p->adapters[r->p->n_adapters - 1]->pub.status_in_object =
+			own != NULL && !json_bool(own);
 	}
 }
 

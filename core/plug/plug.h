@@ -39,7 +39,8 @@ struct plug_adapter {
 	mk_str group, version, kind;
 	mk_str gvk; /* "batch/v1, Kind=Job" */
 	struct plug_source source;
-	bool is_instance; /* made of a template for an external framework */
+	bool is_instance;      /* made of a template for an external framework */
+	bool status_in_object; /* its CRD declares no status subresource, as its description says */
 };
 
 /* The adapters in the order of loading; NULL past the end. Borrowed until plug_free. */

@@ -19,6 +19,13 @@ for side in manager worker; do
 	[ $rc = 0 ] || sed 's/^/# /' "$dir/diff"
 done
 
+# A status without a subresource is a part of the object: a right to write it would grant nothing.
+install -m 644 conf/adapters/workflow.yaml "$dir/plugins"
+"$B/multikueued" --print-manager-rbac --config "$dir/config.yaml" 2>"$dir/err" >"$dir/workflow.yaml"
+is "$(grep -A1 'resources: .workflows' "$dir/workflow.yaml" | tr -s ' \n' ' ')" " resources: [workflows] verbs: [get, list, watch, patch] " \
+	"where a kind has no status of its own, the object may be written, and nothing else"
+rm "$dir/plugins/workflow.yaml"
+
 # The aggregated API needs these besides.
 rights() {
 	"$B/multikueued" --print-manager-rbac --config "$1" 2>"$dir/err"
