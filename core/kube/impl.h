@@ -340,6 +340,8 @@ struct watch {
 	uint64_t high;    /* highest seen in this epoch */
 	uint64_t list_rv; /* of the chain of pages */
 	unsigned limit;   /* page size: shrinks when pages are too big */
+	size_t n_pages;   /* of the chain */
+	uint64_t least;   /* of its names since some while, as watch_list.c mixes them */
 	unsigned failures, retries_500, bad_in_row;
 	uint64_t n_lines;            /* events of this stream */
 	size_t n_objects;            /* that the consumer has, about */
@@ -469,6 +471,7 @@ struct kube {
 	struct kube_sink sink;
 	struct transport_sink tsink;
 	struct rng rng;
+	uint64_t salt; /* of this process, which no server knows */
 	char *owned_ns;
 	bool allow_loopback, allow_link_local;
 	int64_t mono_ms, wall_ms;

@@ -48,6 +48,7 @@ struct kube *kube_new(const struct kube_options *o, struct mk_err *err)
 		return NULL;
 	}
 	rng_init(&k->rng, o->seed);
+	k->salt = o->seed * UINT64_C(0x9e3779b97f4a7c15);
 	arena_init(&k->scratch, SCRATCH_MAX);
 	arena_init(&k->shown, SHOWN_MAX);
 	heap_init(&k->timers);

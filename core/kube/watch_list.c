@@ -4,9 +4,14 @@
  * its version.
  */
 #include "core/base/alloc.h"
+#include "core/base/hash.h"
 #include "core/kube/impl.h"
 
-enum { CONTINUE_MAX = 8192 };
+enum {
+	CONTINUE_MAX = 8192,
+	FILL = 16,   /* a page has this part of its limit, on average */
+	THIN = 1000, /* ... but for so many */
+};
 
 static const char accept_metadata[] =
 	"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -63,26 +68,57 @@ void watch_open_list(struct kube *k, struct watch *w)
 	}
 }
 
-/* Emits the page's items. False: one of them cannot be read. */
-static bool emit_items(struct kube *k, struct watch *w, const struct json *items)
+/*
+ * Pages may have no end. Other objects, page after page, take memory, which has a limit; the same
+ * ones do not, or none. One snapshot has each object once: the least of all names since the number
+ * of objects was a power of two, in an order that only this process knows, comes again in a chain
+ * that goes round, however long its round is.
+ */
+static bool is_again(const struct kube *k, struct watch *w, const struct json *obj)
+{
+	const struct json *meta = json_get(obj, "metadata");
+	uint64_t h = hash64(json_str(json_get(meta, "namespace"))) * 31 +
+		     hash64(json_str(json_get(meta, "name")));
+
+	h ^= k->salt;
+	if ((w->n_objects & (w->n_objects - 1)) == 0) {
+		w->least = UINT64_MAX;
+	}
+	if (h == w->least) {
+		return true;
+	}
+	w->least = h < w->least ? h : w->least;
+	return false;
+}
+
+/* Are the pages so empty that they bring nothing? */
+static bool is_thin(const struct watch *w)
+{
+	return w->n_pages > THIN && w->n_objects < (w->n_pages - THIN) * w->limit / FILL;
+}
+
+/* Emits the page's items. What is wrong with one of them; "": nothing. */
+static mk_str emit_items(struct kube *k, struct watch *w, const struct json *items)
 {
 	struct json_iter it = json_iter(items);
-	bool good = true;
+	mk_str bad = STR("");
 
 	while (json_next(&it)) {
 		uint64_t rv = 0;
 
-		if (!watch_is_misnamed(it.val) &&
-		    (!watch_is_kind(k, w, it.val, false) ||
-		     !watch_emit_object(k, w, it.val, VIA_LIST, &rv))) {
-			good = false;
+		if (is_again(k, w, it.val)) {
+			bad = STR("the pages of the list show an object twice");
+		} else if (!watch_is_misnamed(it.val) &&
+			   (!watch_is_kind(k, w, it.val, false) ||
+			    !watch_emit_object(k, w, it.val, VIA_LIST, &rv))) {
+			bad = STR("an object of the list cannot be read");
 		}
 		w->n_objects++;
 		if (w->is_secret) {
 			secret_wipe_data(it.val);
 		}
 	}
-	return good;
+	return bad;
 }
 
 static void unreadable(struct kube *k, struct watch *w, mk_str what)
@@ -108,7 +144,7 @@ static void finish_list(struct kube *k, struct watch *w, uint64_t rv)
 
 static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 {
-	mk_str token = json_str_at(doc, "/metadata/continue");
+	mk_str token = json_str_at(doc, "/metadata/continue"), bad;
 	bool first = !w->owned_continue;
 	uint64_t rv = 0;
 	char *owned = NULL;
@@ -124,17 +160,24 @@ static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 	if (first) {
 		w->list_rv = rv;
 		w->n_objects = 0;
+		w->n_pages = 0;
 		watch_emit_list(k, w, EV_LIST_BEGIN, rv);
 	} else if (rv != w->list_rv) {
 		unreadable(k, w, STR("the pages of the list are not of one snapshot"));
 		return;
 	}
-	if (!emit_items(k, w, json_get(doc, "items"))) {
-		unreadable(k, w, STR("an object of the list cannot be read"));
+	bad = emit_items(k, w, json_get(doc, "items"));
+	if (bad.n > 0) {
+		unreadable(k, w, bad);
 		return;
 	}
 	if (token.n == 0) {
 		finish_list(k, w, rv);
+		return;
+	}
+	w->n_pages++;
+	if (is_thin(w)) {
+		unreadable(k, w, STR("the pages of the list have no end, and hardly an object"));
 		return;
 	}
 	owned = mk_strndup(token);

@@ -12,7 +12,9 @@
  *                        in place of every answer to the daemon "hints" (1xx), "heads" without
  *                        end, one that is a "bomb", "many" or "big", over HTTP/1.1 a "longline" or
  *                        "trailers", or a body of "spaces", "numbers", "items", one "line",
- *                        "bookmarks", "gzip"; or one of the odd answers in server_odd.c}
+ *                        "bookmarks", "gzip"; or lists of Workloads in "pages" without end, of
+ *                        the same objects ("pages-again"), of none ("pages-empty"); or one of the
+ *                        odd answers in server_odd.c}
  *   DELETE /kubesim/faults      none any more
  *   POST /kubesim/pause         {"pausedMs": n}: neither reads nor writes for that time
  *   POST /kubesim/restart       {"downMs": n}: closes port and connections for that time
@@ -25,7 +27,8 @@
  *                        "status", "message" or "body" or "text" with "times": the answer, or
  *                        "merge": into the body}],
  *                        "accounts": {USER: ["VERB GROUP/RESOURCE"]}, all that those may who are
- *                        impersonated (absent: everything); "skewMs": of the header Date}
+ *                        impersonated (absent: everything); "skewMs": of the header Date;
+ *                        "show": [{"kind", "name", "merge"}]: what the daemon sees of such objects}
  *   POST /kubesim/load   {"n", "prefix", "runMs", "perSecond", "delete"}: makes n Jobs in all
  *                        queues, perSecond (0: as fast as it can), and deletes those that finished
  *   GET  /kubesim/load          what became of them, and what is left on the workers

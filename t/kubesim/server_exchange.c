@@ -240,6 +240,7 @@ static void to_store(struct exchange *ex, mk_str user)
 	if (!ex->resp.content_type) {
 		ex->resp.content_type = json_type_text;
 	}
+	ex->resp.body = pages_shown(ex, &ex->a, ex->resp.body);
 }
 
 static void respond(struct exchange *ex)
@@ -300,7 +301,8 @@ static void answer(struct exchange *ex)
 		   !(faulty && fault_answers(ex))) {
 		if (str_starts(path, STR("/kubesim/"))) {
 			control_handle(ex, path);
-		} else if (!policy_answers(ex, path) && !local_answer_log(ex, path)) {
+		} else if (!(faulty && pages_answer(ex)) && !policy_answers(ex, path) &&
+			   !local_answer_log(ex, path)) {
 			to_store(ex, user);
 		}
 	}
@@ -385,8 +387,11 @@ static bool next_frame(struct exchange *ex)
 	if (flood_lines(ex)) {
 		return true;
 	}
-	return ks_watch_next(c->store, ex->resp.watch, clock_wall_ms(), &ex->frame_a, &ex->frame) &&
-	       ex->frame.n != 0;
+	if (!ks_watch_next(c->store, ex->resp.watch, clock_wall_ms(), &ex->frame_a, &ex->frame)) {
+		return false;
+	}
+	ex->frame = pages_shown(ex, &ex->frame_a, ex->frame);
+	return ex->frame.n != 0;
 }
 
 bool exchange_has_more(struct exchange *ex)

@@ -79,7 +79,8 @@ static const struct body {
 
 bool flood_is_known(mk_str name)
 {
-	bool known = name.n == 0 || str_is(name, "newlines") || odd_is_known(name);
+	bool known = name.n == 0 || str_is(name, "newlines") || odd_is_known(name) ||
+		     pages_are_known(name);
 
 	for (size_t i = 0; i < N_OF(floods); i++) {
 		known = known || str_is(name, floods[i].name);

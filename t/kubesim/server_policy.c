@@ -25,15 +25,25 @@ bool policy_set(struct cluster *c, mk_str text)
 	return true;
 }
 
-static struct json *policy_of(struct exchange *ex)
+static struct json *read_policy(const struct cluster *c, struct arena *a)
 {
 	struct json *o = NULL;
 
-	if (!ex->conn->cluster->policy) {
+	if (!c->policy) {
 		return NULL;
 	}
-	(void)json_parse(&ex->a, str_of(ex->conn->cluster->policy), &o, NULL);
+	(void)json_parse(a, str_of(c->policy), &o, NULL);
 	return o;
+}
+
+static struct json *policy_of(struct exchange *ex)
+{
+	return read_policy(ex->conn->cluster, &ex->a);
+}
+
+const struct json *policy_show(const struct cluster *c, struct arena *a)
+{
+	return json_get(read_policy(c, a), "show");
 }
 
 mk_str policy_date(struct exchange *ex)

@@ -73,6 +73,7 @@ struct cluster {
 	int64_t restart_ms; /* how long the restart asked for takes */
 	uint64_t bytes_out, n_connections;
 	uint64_t bytes_flooded;
+	uint64_t pages, pages_rv;   /* of lists without end; the last one's version */
 	struct load *load;          /* Jobs that the control path asked for, or NULL */
 	struct wire_count **counts; /* in order of first use */
 	size_t n_counts;
@@ -224,6 +225,13 @@ bool flood_body(struct exchange *ex);
 /* The next frame of a watch when the fault is one of lines. */
 bool flood_lines(struct exchange *ex);
 
+/* --- server_pages.c --------------------------------------------------------------------------- */
+bool pages_are_known(mk_str name);
+/* A page of a list without end; false: the fault is another one. */
+bool pages_answer(struct exchange *ex);
+/* An answer or a frame, in 'a', with what the policy shows in place of members of objects. */
+mk_str pages_shown(struct exchange *ex, struct arena *a, mk_str text);
+
 /* --- server_counts.c -------------------------------------------------------------------------- */
 void counts_add(struct exchange *ex);
 /* {"<user agent>": {"<METHOD> <resource>": {"n": .., "refused": ..}}} */
@@ -233,6 +241,8 @@ void counts_done(struct cluster *c);
 /* --- server_policy.c -------------------------------------------------------------------------- */
 /* Takes the JSON over; false: out of memory. */
 bool policy_set(struct cluster *c, mk_str text);
+/* How objects are shown to the daemon: [{"kind", "name", "merge"}], in 'a'; NULL: as they are. */
+const struct json *policy_show(const struct cluster *c, struct arena *a);
 /* The time of the header Date. */
 mk_str policy_date(struct exchange *ex);
 /* True: answered: an access review, or what a rule says. A rule may also change the body. */

@@ -220,6 +220,38 @@ static void conditions(struct ks_causes *v, const struct json *tree)
 	}
 }
 
+/* What does not fit into the Go structure is refused before anything else is looked at. */
+static bool types(struct ks_causes *v, const struct json *status)
+{
+	static const struct {
+		const char *name, *go;
+		enum json_type type;
+	} fields[] = {
+		{"active", "int32", JSON_INT},
+		{"ready", "int32", JSON_INT},
+		{"succeeded", "int32", JSON_INT},
+		{"failed", "int32", JSON_INT},
+		{"terminating", "int32", JSON_INT},
+		{"startTime", "string", JSON_STR},
+		{"completionTime", "string", JSON_STR},
+		{"conditions", "[]v1.JobCondition", JSON_ARR},
+	};
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		const struct json *x = json_get(status, fields[i].name);
+
+		if (x != NULL && json_type(x) != JSON_NULL && json_type(x) != fields[i].type) {
+			ks_cause(v, "FieldValueInvalid", "patch",
+				 "Invalid value: json: cannot unmarshal into Go struct field "
+				 "JobStatus.status.%s of type %s",
+				 fields[i].name, fields[i].go);
+			good = false;
+		}
+	}
+	return good;
+}
+
 void ks_validate_job(struct ks_causes *v, const struct json *old, const struct json *tree)
 {
 	if (!old) {
@@ -230,6 +262,12 @@ void ks_validate_job(struct ks_causes *v, const struct json *old, const struct j
 		return;
 	}
 	if (str_is(v->c->sub, "status")) {
+		if (!types(v, json_get(tree, "status"))) {
+			return;
+		}
+		if (json_int(json_at(tree, "/status/active"), 0) < 0) {
+			reject(v, "status.active", "must be greater than or equal to 0");
+		}
 		conditions(v, tree);
 		if (!json_equal(json_get(old, "status"), json_get(tree, "status"))) {
 			status_update(v, old, tree);

@@ -288,8 +288,63 @@ static void test_honest(void)
 	fake_done(&f);
 }
 
+/* --- pages without end ------------------------------------------------------------------------ */
+
+/* A page of 'n' objects from number 'from' on, and one more to come. */
+static const char *page_of(int from, int n)
+{
+	static char text[128 * 1024];
+	size_t at = (size_t)snprintf(text, sizeof(text),
+				     "{\"kind\":\"WorkloadList\",\"metadata\":{"
+				     "\"resourceVersion\":\"500\",\"continue\":\"c\"},\"items\":[");
+
+	for (int i = 0; i < n; i++) {
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "%s{\"metadata\":{\"name\":\"w-%d\",\"namespace\":\"n\","
+				       "\"uid\":\"u\",\"resourceVersion\":\"5\"}}",
+				       i > 0 ? "," : "", from + i);
+	}
+	snprintf(text + at, sizeof(text) - at, "]}");
+	return text;
+}
+
+/* Pages of 'n' objects, the same ones after 'round' pages, at most 'most'. How many were taken. */
+static int pages_taken(int n, int round, int most)
+{
+	int taken = 0;
+
+	while (taken < most && fake_find(&f, 1, W) != NULL) {
+		fake_answer(&f, 1, W, 200, page_of(taken % round * n, n));
+		taken++;
+		(void)fake_story(&f);
+	}
+	return taken;
+}
+
+static void test_endless_pages(void)
+{
+	open_list(7, true);
+	ok(pages_taken(500, 1, 100) <= 5, "a page that comes again ends the list");
+	fake_done(&f);
+	for (uint64_t seed = 8; seed < 12; seed++) {
+		open_list(seed, true);
+		ok(pages_taken(100, 30, 1000) <= 142, "so do pages in a circle");
+		fake_done(&f);
+	}
+	open_list(12, true);
+	is_int(pages_taken(0, 1, 5000), 1001, "pages without objects end it, too");
+	fake_done(&f);
+	open_list(13, true);
+	is_int(pages_taken(100, 1000, 1000), 1000, "pages of other objects do not");
+	fake_done(&f);
+	open_list(14, true);
+	is_int(pages_taken(40, 3000, 3000), 3000, "nor when they are not full");
+	fake_done(&f);
+}
+
 int main(void)
 {
+	test_endless_pages();
 	test_deep_in_stream();
 	test_deep_in_page();
 	test_names_in_stream();
