@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects of ours under marks of before: another origin, or the manager before it was rebuilt. */
+#include "core/engine/answers/answers.h"
 #include "t/lib/engine_world.h"
 
 static const char *origin_of(struct world *w, const struct object *o)
@@ -198,6 +199,39 @@ static void rebuilt_and_named(bool status)
 	w_free(w);
 }
 
+static bool why_has(struct world *w, const char *word)
+{
+	struct arena a;
+	struct answer_env env = {.e = w->e, .mono_ms = w->now, .wall_ms = w->wall, .a = &a};
+	bool has;
+
+	arena_init(&a, 0);
+	has = strstr(json_write(&a, answer_workload(&env, STR("ns"), STR("wl-j"))).p, word) != NULL;
+	arena_done(&a);
+	return has;
+}
+
+/* The Workload came back inactive: its job goes on, under a manager that no longer is. */
+static void rebuilt_and_inactive(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->full = true;
+	running_job(w);
+	w_patch(w, w_find(w, 0, KIND_WORKLOAD, "ns", "wl-j"), "{\"spec\":{\"active\":false}}");
+	w_drop(w, w->n_q);
+	wl = rebuild(w, false, false);
+	release_quota(w, wl);
+	w_later(w, 60000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "an inactive Workload: a former copy is left");
+	is_int(w_times(w->log, "\"reason\":\"FormerManager\""), 1, "one Event reports it");
+	ok(strstr(w->log, "This Workload is inactive, but worker cluster \\\"w2\\\"") != NULL,
+	   "... and where it is");
+	ok(why_has(w, "\"FormerManager\""), "why has it, too");
+	w_free(w);
+}
+
 static void ends(struct world *w, cluster_id c, const char *minute)
 {
 	char text[512];
@@ -348,6 +382,7 @@ int main(void)
 	changed_and_ended(true);
 	changed_and_ended(false);
 	changed_and_evicted();
+	rebuilt_and_inactive();
 	rebuilt_and_named(true);
 	rebuilt_and_named(false);
 	rebuilt_and_ended_twice();

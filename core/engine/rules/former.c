@@ -27,8 +27,9 @@ bool former_is_same(struct pass *p, const struct facts *clone)
 {
 	mk_str theirs = clone->s[S_SPEC_HASH];
 
-	return p->local && facts_is(p->f, F_QUOTA) && !facts_is(p->f, F_FINISHED) && p->kind &&
-	       facts_is(clone, F_ORIGIN) && theirs.n > 0 && str_eq(theirs, clone_hash(p));
+	return p->local && (facts_is(p->f, F_QUOTA) || !facts_is(p->f, F_ACTIVE)) &&
+	       !facts_is(p->f, F_FINISHED) && p->kind && facts_is(clone, F_ORIGIN) &&
+	       theirs.n > 0 && str_eq(theirs, clone_hash(p));
 }
 
 static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str name)
@@ -53,6 +54,26 @@ void former_tell(struct pass *p, const struct clone *k)
 {
 	if (!former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])) {
 		tell(p, k->c, k->r->facts->s[S_MANAGER_ID], p->w->name);
+	}
+}
+
+void former_left(struct pass *p)
+{
+	for (CLONES_EACH(k, p)) {
+		if (facts_is(p->f, F_ACTIVE) || k->twin != TWIN_FORMER || p->w->round.former_said ||
+		    !p->e->may_write) {
+			continue;
+		}
+		rule_hit(p->e, R_FORMER);
+		p->w->round.former_said = true;
+		note_once(p->e, p->local, "FormerManager", p->f->made_ms,
+			  arena_printf(
+				  &p->e->scratch,
+				  "This Workload is inactive, but worker cluster \"%s\" has one of "
+				  "the same job, made by another manager (%.*s), which goes on "
+				  "there: it is left alone. Delete it there, if that manager "
+				  "was this one before it was rebuilt",
+				  k->c->name, STR_ARG(k->r->facts->s[S_MANAGER_ID])));
 	}
 }
 

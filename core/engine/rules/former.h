@@ -16,6 +16,8 @@
 bool former_is_same(struct pass *p, const struct facts *clone);
 /* Sends an Event about the copy that is in the way. */
 void former_tell(struct pass *p, const struct clone *k);
+/* The same about one that goes on although the Workload is inactive: it is not removed. */
+void former_left(struct pass *p);
 /*
  * Must the Workload not be dispatched, because a copy of another manager exists that may be its
  * own? An Event says so.

@@ -238,8 +238,12 @@ static void without_quota(struct pass *p, enum rule rule)
 	if (ended) {
 		finish_local(p, ended);
 	} else {
+		bool said = p->w->round.former_said;
+
 		release(p, rule);
 		patience_pause(p);
+		p->w->round.former_said = said && !facts_is(p->f, F_ACTIVE);
+		former_left(p);
 	}
 }
 
