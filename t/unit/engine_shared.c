@@ -38,7 +38,7 @@ static struct world *a_manager(void)
 
 static size_t events(const char *log)
 {
-	return w_times(log, "\"reason\":\"ManagerIdShared\"");
+	return w_times(log, "and was not made by it: another manager has the same id");
 }
 
 static void is_found(void)
@@ -72,6 +72,53 @@ static void is_found(void)
 	ok(!clone_of(w, 1, "wl-x") && !clone_of(w, 1, "wl-y"), "then garbage goes");
 	ok(clone_of(w, 1, "wl-k") != NULL, "and new work is sent there");
 	is_int((int)events(w_take(w)), 0, "without an Event");
+	w_free(w);
+}
+
+/* "<status> <reason>" of the condition on w1 that has it on record. */
+static const char *record_of(struct world *w)
+{
+	static char text[128];
+	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", "w1");
+	char path[64];
+	size_t n;
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/status/conditions/%d/type", i);
+		if (strcmp(w_str(w, o, path), "multikueued.io/OriginClash") == 0) {
+			snprintf(path, sizeof(path), "/status/conditions/%d/status", i);
+			n = (size_t)snprintf(text, sizeof(text), "%s ", w_str(w, o, path));
+			snprintf(path, sizeof(path), "/status/conditions/%d/reason", i);
+			snprintf(text + n, sizeof(text) - n, "%s", w_str(w, o, path));
+			return text;
+		}
+	}
+	return "";
+}
+
+/* A process that comes after it has not seen the other manager, and cannot for two minutes. */
+static void on_record(void)
+{
+	struct world *w = a_manager();
+
+	is_str(record_of(w), "", "in a plain life there is no condition");
+	theirs(w, 1, "wl-x");
+	is_str(record_of(w), "True ManagerIdShared", "what was seen is on record");
+	w_take(w);
+	w_restart(w);
+	(void)a_job(w, "k");
+	w_later(w, 8 * MINUTE);
+	ok(clone_of(w, 1, "wl-x") != NULL, "a process after it leaves what the other has made");
+	ok(!clone_of(w, 1, "wl-k") && clone_of(w, 2, "wl-k"), "... and sends nothing new there");
+	is_int((int)events(w_take(w)), 0, "... without another Event");
+	w_later(w, 5 * MINUTE);
+	ok(!clone_of(w, 1, "wl-x") && clone_of(w, 1, "wl-k"), "for ten minutes");
+	is_str(record_of(w), "False NoOtherManager", "then the record says that it is over");
+	w_restart(w);
+	w_later(w, MINUTE);
+	theirs(w, 1, "wl-y");
+	w_later(w, 4 * MINUTE);
+	ok(!clone_of(w, 1, "wl-y"), "the next process does not wait");
 	w_free(w);
 }
 
@@ -190,6 +237,7 @@ int main(void)
 {
 	own_id();
 	is_found();
+	on_record();
 	ours_go_on();
 	listed();
 	old();

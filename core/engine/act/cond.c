@@ -26,6 +26,11 @@ bool cond_is_true(struct engine *e, const struct record *r, const char *type)
 	return str_is(json_str(json_get(find(e, r, type), "status")), "True");
 }
 
+mk_str cond_reason(struct engine *e, const struct record *r, const char *type)
+{
+	return json_str(json_get(find(e, r, type), "reason"));
+}
+
 /* A condition as an object shows it. */
 struct shown {
 	bool there, status;

@@ -38,4 +38,7 @@ void cond_remove(struct engine *e, struct record *r, struct queue_item *item, co
 /* Does the object have the condition with status True? */
 bool cond_is_true(struct engine *e, const struct record *r, const char *type);
 
+/* Its reason there, "" when it is missing: borrowed for the pass. */
+mk_str cond_reason(struct engine *e, const struct record *r, const char *type);
+
 #endif

@@ -470,8 +470,9 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 	condition(e, c, r);
 	server_tell(e, c, r);
 	alias_tell(e, c, r);
-	clash(e, c, r);
-	shared_look(e, c);
+	if (!shared_look(e, c, r)) {
+		clash(e, c, r);
+	}
 	if (e->no_memory) {
 		queue_add(&e->queue, &c->item);
 	}

@@ -2,7 +2,9 @@
 /* Another living manager with our id; see shared.h. */
 #include "core/engine/rules/shared.h"
 
+#include "core/api/names.h"
 #include "core/base/timefmt.h"
+#include "core/engine/act/cond.h"
 #include "core/engine/act/note.h"
 #include "core/engine/store/touch.h"
 
@@ -11,6 +13,8 @@ enum {
 	YOUNG_MS = 60 * 1000,     /* what is older may be a restored store's, or new to the watch */
 	QUIET_MS = 10 * 60 * 1000 /* it is over when nothing was seen for so long */
 };
+
+#define REASON "ManagerIdShared"
 
 /*
  * Was it made just now? By the worker's clock, which may be wrong: if by less than what the local
@@ -57,7 +61,7 @@ static void tell(struct engine *e, const struct cluster *c, const struct record 
 	const struct record *about = cluster_record(e, c);
 
 	if (about) {
-		note_once(e, about, "ManagerIdShared", e->wall,
+		note_once(e, about, REASON, e->wall,
 			  arena_printf(&e->scratch,
 				       "Workload %.*s has this manager's id (%s) and was not made "
 				       "by it: another manager has the same id, such as one that "
@@ -78,25 +82,69 @@ void shared_saw(struct engine *e, const struct record *r, const struct event *ev
 		return;
 	}
 	c = cluster_get(e, r->table->cluster);
-	if (!shared_rests(c)) {
+	if (!c->own.shared_id.told) {
+		c->own.shared_id.told = true;
 		tell(e, c, r);
 		changed(e, c);
 	}
 	c->own.shared_id.until = e->now + QUIET_MS;
-	queue_add_at(&e->queue, &c->item, c->own.shared_id.until);
+	queue_add(&e->queue, &c->item);
 }
 
-void shared_look(struct engine *e, struct cluster *c)
+/* A condition of the cluster is the record of it, for a process that comes after this one. */
+static void record_it(struct engine *e, struct cluster *c, struct record *r, bool rests)
 {
-	if (!shared_rests(c)) {
-		return;
+	struct cond cond = {.type = NAME_ORIGIN_CLASH,
+			    .status = rests,
+			    .quiet = true,
+			    .reason = rests ? STR(REASON) : STR("NoOtherManager"),
+			    .since_wall_ms = e->wall};
+
+	cond.message =
+		rests ? arena_printf(
+				&e->scratch,
+				"Another manager has this one's id (%s): nothing new is sent to "
+				"this cluster, and what has no Workload here is left there, "
+				"until ten minutes pass without an object of it. End it, or "
+				"give one of the two an id of its own (multiKueue.managerId)",
+				e->manager_id)
+		      : STR("No object of another manager with this one's id was seen for ten "
+			    "minutes");
+	cond_write(e, r, &c->item, &cond, R_CLUSTER);
+}
+
+/* One that does not lead counts from when it does. */
+static void read_record(struct engine *e, struct cluster *c, bool recorded)
+{
+	struct shared_id *s = &c->own.shared_id;
+
+	if (recorded && !s->over && (s->until == 0 || !e->may_write)) {
+		if (s->until == 0) {
+			changed(e, c);
+		}
+		s->until = e->now + QUIET_MS;
 	}
-	if (c->own.shared_id.until > e->now) {
-		queue_add_at(&e->queue, &c->item, c->own.shared_id.until);
-		return;
+	s->over = s->over && recorded;
+}
+
+bool shared_look(struct engine *e, struct cluster *c, struct record *r)
+{
+	struct shared_id *s = &c->own.shared_id;
+	bool recorded = str_is(cond_reason(e, r, NAME_ORIGIN_CLASH), REASON);
+
+	read_record(e, c, recorded);
+	if (shared_rests(c) && s->until <= e->now) {
+		*s = (struct shared_id){.over = recorded};
+		changed(e, c);
 	}
-	c->own.shared_id.until = 0;
-	changed(e, c);
+	if (shared_rests(c)) {
+		queue_add_at(&e->queue, &c->item, s->until);
+	}
+	if (shared_rests(c) || s->over) {
+		record_it(e, c, r, !s->over);
+		return true;
+	}
+	return false;
 }
 
 mk_str shared_words(struct engine *e, const struct cluster *c)

@@ -5,7 +5,8 @@
  * other manager takes ours for garbage. It shows by a clone that was made just now, of a name that
  * this process knows nothing of: each clone of ours is made from a local Workload, whose record
  * outlasts it by minutes. Two managers of one id are reported, not fenced: on that worker nothing
- * new is begun, and garbage is left, until ten minutes were quiet.
+ * new is begun, and garbage is left, until ten minutes were quiet; a process that comes after this
+ * one finds it on record, and waits as long.
  */
 #ifndef MK_ENGINE_RULES_SHARED_H
 #define MK_ENGINE_RULES_SHARED_H
@@ -19,8 +20,12 @@ static inline bool shared_rests(const struct cluster *c)
 }
 /* The event showed an object of a worker that was not there before. */
 void shared_saw(struct engine *e, const struct record *r, const struct event *ev);
-/* Ends the rest when its time has come; of the cluster's pass. */
-void shared_look(struct engine *e, struct cluster *c);
+/*
+ * Of the cluster's pass: ends the rest when its time has come, keeps the cluster's condition
+ * OriginClash, and reads there that a process before this one began it. True: the condition is in
+ * use for that.
+ */
+bool shared_look(struct engine *e, struct cluster *c, struct record *r);
 /* What waits for its end, for users: in the scratch arena. */
 mk_str shared_words(struct engine *e, const struct cluster *c);
 

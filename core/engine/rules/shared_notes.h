@@ -3,10 +3,13 @@
 #ifndef MK_ENGINE_RULES_SHARED_NOTES_H
 #define MK_ENGINE_RULES_SHARED_NOTES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct shared_id {
 	int64_t until; /* monotonic ms: the worker rests until then; 0 it does not */
+	bool told;     /* ... and this process has said so; else it is on record */
+	bool over;     /* the rest has ended, which is not on record yet */
 };
 
 #endif
