@@ -128,6 +128,37 @@ static void made_anew_beside_anothers(void)
 	w_free(w);
 }
 
+/* A copy without its label is out of what the watch shows; a clone without its id stays ours. */
+static void made_anew_beside_unmarked(bool copy_has_label, bool clone_has_id)
+{
+	struct world *w = w_new(1);
+	struct object *wl = running_job_on(w, 1), *copy = w_find(w, 1, JOB, "ns", "j");
+	char uid[32];
+
+	snprintf(uid, sizeof(uid), "%s", copy->uid);
+	if (!clone_has_id) {
+		w_patch(w, clone_of(w, 1, "wl-j"), ID("null"));
+	}
+	if (!copy_has_label) {
+		unlabel(w, copy);
+	}
+	w_later(w, 20);
+	w_take(w);
+	w_del(w, wl);
+	wl = a_workload(w, "j");
+	w_later(w, 60000);
+	admit(w, 1, "wl-j");
+	w_later(w, 60000);
+	copy = w_find(w, 1, JOB, "ns", "j");
+	ok(copy && strcmp(copy->uid, uid) != 0,
+	   copy_has_label ? "made anew: its clone without the id wins, with another copy"
+	   : clone_has_id ? "... its copy without the label goes, and one is made"
+			  : "... so with neither");
+	is_str(check_state(w, wl), "Ready", "... in the round that was won");
+	is_int(w_times(w->log, "winner_gone"), 0, "... which is not given up");
+	w_free(w);
+}
+
 int main(void)
 {
 	gets_its_origin_back(true);
@@ -137,5 +168,8 @@ int main(void)
 	copy_ends_beside_anothers_clone();
 	anothers_end();
 	made_anew_beside_anothers();
+	made_anew_beside_unmarked(true, false);
+	made_anew_beside_unmarked(false, true);
+	made_anew_beside_unmarked(false, false);
 	return done_testing();
 }
