@@ -124,25 +124,6 @@ static bool may_be_at_former_server(struct sim *s, const struct user *u, const s
 	return false;
 }
 
-/*
- * Has another client made the clone or the copy of the job on some server no manager's? A daemon
- * does not stop what is not its manager's, nor what the clone of another one holds: the quota is
- * held until that client ends it.
- */
-static bool is_out_of_hand(const struct sim *s, const struct user *u, const struct json *wl)
-{
-	for (size_t i = 1; faults_lawless(s) && i <= s->n_workers; i++) {
-		const struct plane *w = &s->plane[i];
-
-		if (judge_was_disowned(s, user_job(u, w)) ||
-		    judge_was_disowned(s, ks_get(w->store, WORKLOADS, STR("default"),
-						 json_str_at(wl, "/metadata/name")))) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool holds_in_vain(const struct json *wl)
 {
 	return has_condition(wl, "Evicted") && has_condition(wl, "QuotaReserved") &&
@@ -173,7 +154,7 @@ void bound_quota(struct sim *s, size_t index)
 		return; /* it was evicted again since, or has no quota, or no job that could stop */
 	}
 	if (bound_is_busy(s, &s->plane[u->site->home]) || judge_is_refused(s, u) ||
-	    may_run_unseen(s) || is_out_of_hand(s, u, wl) || may_be_at_former_server(s, u, wl)) {
+	    may_run_unseen(s) || may_be_at_former_server(s, u, wl)) {
 		look_later(s, index, s->now + QUOTA_BACK_MS / 2);
 		return;
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients take our marks from objects on workers, or change them. */
-#include "t/lib/engine_world.h"
+#include "t/lib/engine_pods.h"
 
+#define COMPLETE                                                                               \
+	"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\"," \
+	"\"status\":\"True\"}]}}"
 #define ID(value) "{\"metadata\":{\"annotations\":{\"multikueued.io/manager-id\":" value "}}}"
 
 static const char *origin_of(struct world *w, const struct object *o)
@@ -87,9 +90,7 @@ static void copy_ends_beside_anothers_clone(void)
 	(void)running_job(w);
 	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
 	w_later(w, 5000);
-	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
-		"{\"status\":{\"succeeded\":2,\"conditions\":[{\"type\":\"Complete\",\"status\":"
-		"\"True\"}]}}");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
 	w_later(w, 5000);
 	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions/0/type"), "Complete",
 	       "the copy beside another manager's clone is ours: its end comes home");
@@ -125,6 +126,171 @@ static void made_anew_beside_anothers(void)
 	w_later(w, 60000);
 	ok(!w_find(w, 2, JOB, "ns", "j"), "the copy of an earlier Workload goes");
 	ok(clone_of(w, 2, "wl-j") != NULL, "another manager's clone beside it does not");
+	w_free(w);
+}
+
+/* --- ... and the Workload is evicted ---------------------------------------------------------- */
+
+/* Kueue stops the local job and evicts its Workload, when the copy runs beside another's clone. */
+static struct object *evicted_beside_anothers(struct world *w)
+{
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w_later(w, 5000);
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	evict(w, wl, "Preempted");
+	return wl;
+}
+
+static void its_copy_goes(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = evicted_beside_anothers(w);
+
+	w_later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "evicted beside another's clone: the copy goes");
+	ok(clone_of(w, 2, "wl-j") && !w_times(w->log, "2 Workload wl-j deactivate"),
+	   "... the clone is left");
+	ok(!strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "\"active\""),
+	   "... then the job runs nowhere, and Kueue gives the quota back");
+	queue_again(w, wl);
+	w_later(w, 60000);
+	ok(!w_find(w, 1, JOB, "ns", "j") && strstr(check_message(w, wl), "earlier manager"),
+	   "... the next round waits for the clone, and says so");
+	w_free(w);
+}
+
+static void its_copy_may_not_go(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->rig = (struct rig){.times = 20,
+			      .type = OP_DELETE,
+			      .cluster = 2,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_INVALID};
+	wl = evicted_beside_anothers(w);
+	w_later(w, 120000);
+	ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "\"active\":2") != NULL,
+	   "its worker refuses to delete the copy: the quota is held");
+	ok(strstr(check_message(w, wl), "refused the removal") != NULL,
+	   "... and the check says so");
+	w->rig = (struct rig){0};
+	w_later(w, 10 * 60000);
+	ok(!w_find(w, 2, JOB, "ns", "j"), "... until it lets it go");
+	w_free(w);
+}
+
+static void its_copy_has_ended(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	evict(w, wl, "Preempted");
+	w->rig = (struct rig){.times = 100,
+			      .type = OP_MERGE,
+			      .cluster = 0,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	w_restart(w);
+	w_later(w, 5000);
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "a copy that has ended stays");
+	w->rig = (struct rig){0};
+	w_later(w, 5 * 60000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions/0/type"), "Complete",
+	       "... until its end is home");
+	w_free(w);
+}
+
+static void its_group_goes(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	w_patch(w, clone_of(w, 2, "grp"), ID("\"another\""));
+	pod_phase(w, 2, "p-0", "Succeeded");
+	evict(w, wl, "Preempted");
+	w_later(w, 5000);
+	is_str(phase_of(w, 0, "p-0"), "Succeeded", "of a group, a member's end comes home");
+	ok(!pod_on(w, 2, "p-1") && !pod_on(w, 2, "p-2"), "... and the others' copies go");
+	is_str(phase_of(w, 0, "p-1"), "Pending", "... which then run nowhere");
+	ok(clone_of(w, 2, "grp") != NULL, "... the clone is left");
+	w_free(w);
+}
+
+/* The copy is another manager's, and its clone is not. */
+static void anothers_copy(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), "{\"status\":{\"active\":2}}");
+	w_later(w, 5000);
+	w_stop(w);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), ID("\"another\""));
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	evict(w, wl, "Preempted");
+	w_restart(w);
+	w_later(w, 5000);
+	ok(!strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status"), "\"active\""),
+	   "evicted, and its copy is another manager's: no quota is held for that");
+	release_quota(w, wl);
+	w_later(w, 5000);
+	ok(w_find(w, 2, JOB, "ns", "j") && !clone_of(w, 2, "wl-j"),
+	   "... it is left, and our clone goes");
+	w_free(w);
+}
+
+/* --- ... and elsewhere ------------------------------------------------------------------------ */
+
+/* Nothing may be begun, and a client has cleared the winner's name. */
+static void runs_on_unasked(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	w_patch(w, wl, "{\"status\":{\"admissionChecks\":null,\"clusterName\":null}}");
+	w_restart(w);
+	w_later(w, 60000);
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"), COMPLETE);
+	w_later(w, 5000);
+	is_str(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions/0/type"), "Complete",
+	       "unasked, no winner's name, another's clone: the end of the copy comes home");
+	w_free(w);
+}
+
+/* The worker that was lost is back: its copy is a second run. */
+static void loser_is_anothers(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job_on(w, 1);
+
+	w->stay_down[w->links[1]] = true;
+	w_link(w, 1, LINK_DOWN);
+	w_later(w, 16 * 60000);
+	evict(w, wl, "Evicted due to AdmissionCheck in Retry state");
+	w_later(w, 5000);
+	queue_again(w, wl);
+	admit(w, 2, "wl-j");
+	w_later(w, 5000);
+	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"), "lost, it runs elsewhere");
+	w_patch(w, clone_of(w, 1, "wl-j"), ID("\"another\""));
+	w->stay_down[w->links[1]] = false;
+	w_link(w, 1, LINK_UP);
+	w_later(w, 5000);
+	ok(!w_find(w, 1, JOB, "ns", "j") && clone_of(w, 1, "wl-j"),
+	   "back beside another's clone: the copy there goes");
+	ok(w_find(w, 2, JOB, "ns", "j") != NULL, "... and not the winner's");
 	w_free(w);
 }
 
@@ -171,5 +337,13 @@ int main(void)
 	made_anew_beside_unmarked(true, false);
 	made_anew_beside_unmarked(false, true);
 	made_anew_beside_unmarked(false, false);
+	its_copy_goes();
+	its_copy_may_not_go();
+	its_copy_has_ended();
+	anothers_copy();
+	runs_on_unasked();
+	loser_is_anothers();
+	w_more = &mk_entry_pod;
+	its_group_goes();
 	return done_testing();
 }

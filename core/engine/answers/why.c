@@ -208,14 +208,16 @@ static void at_gate(struct pass *p, const struct clone *k, struct why_cluster *w
 /* An end that the clone of an evicted Workload is told of, or comes to. */
 static bool by_winding(struct pass *p, struct clone *k, struct why_cluster *w)
 {
-	bool runs = p->kind && twin_is_ours(twin_there(p, k));
+	bool runs = p->kind && twin_is_ours(twin_there(p, k)), ours = twin_is_ours(k->twin);
 
-	if (!winds_down(p) || (!runs && !clone_is(k, F_ADMITTED))) {
+	if (!winds_down(p) || (!runs && !(ours && clone_is(k, F_ADMITTED)))) {
 		return false;
 	}
 	w->why = WHY_WINDING;
-	w->words = runs ? STR("has the job, which is being stopped there")
-			: STR("has the clone, which is being removed");
+	w->words = !runs  ? STR("has the clone, which is being removed")
+		   : ours ? STR("has the job, which is being stopped there")
+			  : STR("has the job, which is being removed: its clone has another "
+				"manager's id");
 	return true;
 }
 
@@ -335,6 +337,11 @@ static mk_str foreign_words(struct pass *p, const struct clone *k)
 
 static void by_twin(struct pass *p, struct clone *k, struct why_cluster *w)
 {
+	bool is_anothers = k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER;
+
+	if (is_anothers && by_winding(p, k, w)) {
+		return;
+	}
 	switch (k->twin) {
 	case TWIN_FOREIGN:
 		w->why = WHY_FOREIGN;
@@ -444,7 +451,8 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (won && ret->why == WHY_ADMITTED) {
 		winner_job(p, k, ret);
 	}
-	late = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) || is_delayed(p, k, ret)
+	late = won || k->twin == TWIN_STALE || twin_is_ours(k->twin) || ret->why == WHY_WINDING ||
+			       is_delayed(p, k, ret)
 		       ? refusal_on(p, k, won)
 		       : STR("");
 	late = late.n == 0 && won ? winner_lacks(p, k) : late;

@@ -52,8 +52,10 @@ static void tell(struct pass *p, const struct cluster *c, mk_str manager, mk_str
 
 void former_tell(struct pass *p, const struct clone *k)
 {
-	if (!former_is_named(p->e, k->r->facts->s[S_MANAGER_ID])) {
-		tell(p, k->c, k->r->facts->s[S_MANAGER_ID], p->w->name);
+	mk_str manager = k->r->facts->s[S_MANAGER_ID];
+
+	if (manager.n > 0 && !former_is_named(p->e, manager)) {
+		tell(p, k->c, manager, p->w->name);
 	}
 }
 

@@ -222,13 +222,13 @@ static const struct {
 
 static const char *what_of(const struct record *r)
 {
+	if (r->refusal->of_removal && r->refusal->rule != R_DEACTIVATE) {
+		return "the removal of what is left there";
+	}
 	for (size_t i = 0; i < sizeof(brings) / sizeof(*brings); i++) {
 		if (brings[i].rule == r->refusal->rule) {
 			return brings[i].words;
 		}
-	}
-	if (r->refusal->of_removal) {
-		return "the removal of what is left there";
 	}
 	return r->table->kind == KIND_WORKLOAD ? "a write to the Workload" : "a write to the job";
 }

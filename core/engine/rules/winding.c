@@ -161,6 +161,30 @@ static void stop_what_is_seen(struct pass *p)
 	}
 }
 
+/* Has another client made the clone of a copy of ours another manager's? */
+static bool is_beside_anothers(const struct pass *p, const struct clone *k)
+{
+	return (k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER) &&
+	       twin_is_ours(twin_there(p, k));
+}
+
+/*
+ * Kueue there is not told to stop such a copy, and may start it at any time: the copy goes, with
+ * its end home before. True: one is there still, and the quota is held.
+ */
+static bool takes_back(struct pass *p)
+{
+	bool any = false;
+
+	for (CLONES_EACH(k, p)) {
+		if (is_beside_anothers(p, k)) {
+			(void)remove_remote(p, k, R_ABANDONED);
+			any = true;
+		}
+	}
+	return any;
+}
+
 /* Copies the status of one object of a group, or says that it runs nowhere any more. */
 static bool wind(struct pass *p, struct clone *k)
 {
@@ -180,7 +204,7 @@ static void wind_down(struct pass *p)
 	struct record *remote;
 	enum twin job;
 
-	if (!jobs_known(p)) {
+	if (takes_back(p) || !jobs_known(p)) {
 		stop_what_is_seen(p);
 		return;
 	}
@@ -233,6 +257,9 @@ void winding_unrecorded(struct pass *p)
 
 	if (k && twin_there(p, k) == TWIN_ABSENT) {
 		k = NULL; /* it only waits */
+	}
+	for (CLONES_EACH(other, p)) {
+		k = !k && is_beside_anothers(p, other) ? other : k;
 	}
 	remove_losers(p, k);
 	if (k) {

@@ -287,10 +287,32 @@ static bool has_seen_it(struct pass *p, const struct clone *k)
 	return false;
 }
 
+/* Copies the status of one object whose clone is another manager's by its marks. */
+static bool mirror(struct pass *p, struct clone *k)
+{
+	struct record *r = twin_record(p, k);
+
+	return twin_is_ours(twin_of_job(p, r)) &&
+	       job_status(p, r, R_JOB_STATUS, false) == SYNC_SAME;
+}
+
+/* Nothing is made or given up, but what runs there under our marks comes home. */
+static void anothers_clone(struct pass *p, struct clone *k)
+{
+	former_tell(p, k);
+	if (watches_ready(p->e, k->c, p->kind)) {
+		(void)members_each(p, k, mirror);
+	}
+	message_won(p, k);
+}
+
 void won_go_on(struct pass *p, struct clone *k)
 {
-	if (clone_is(k, F_FINISHED) &&
-	    (finish_tells_the_end(k) || slices_is_replaced(p, k->r->facts->s[S_FINISHED_REASON]))) {
+	if (!twin_is_ours(k->twin)) {
+		anothers_clone(p, k);
+	} else if (clone_is(k, F_FINISHED) &&
+		   (finish_tells_the_end(k) ||
+		    slices_is_replaced(p, k->r->facts->s[S_FINISHED_REASON]))) {
 		finish_remotely(p, k);
 	} else {
 		won_run_job(p, k);
@@ -522,27 +544,6 @@ const struct cluster *won_named(const struct pass *p, mk_str name)
 	const struct record *r = c ? cluster_record(p->e, c) : NULL;
 
 	return r && str_eq(str_of(r->uid), str_of(c->uid)) ? c : NULL;
-}
-
-/* Copies the status of one object whose clone is another manager's by its marks. */
-static bool mirror(struct pass *p, struct clone *k)
-{
-	struct record *r = twin_record(p, k);
-
-	if (twin_is_ours(twin_of_job(p, r))) {
-		(void)job_status(p, r, R_JOB_STATUS, false);
-	}
-	return true;
-}
-
-/* Nothing is made or given up, but what runs there under our marks comes home. */
-static void anothers_clone(struct pass *p, struct clone *k)
-{
-	former_tell(p, k);
-	if (watches_ready(p->e, k->c, p->kind)) {
-		(void)members_each(p, k, mirror);
-	}
-	message_won(p, k);
 }
 
 void won_pass(struct pass *p)
