@@ -269,10 +269,9 @@ static void runs_on_unasked(void)
 	w_free(w);
 }
 
-/* The worker that was lost is back: its copy is a second run. */
-static void loser_is_anothers(void)
+/* The job ran on w1, which was lost and is still out of reach, and runs on w2. */
+static struct object *runs_elsewhere(struct world *w)
 {
-	struct world *w = w_new(2);
 	struct object *wl = running_job_on(w, 1);
 
 	w->stay_down[w->links[1]] = true;
@@ -284,6 +283,38 @@ static void loser_is_anothers(void)
 	admit(w, 2, "wl-j");
 	w_later(w, 5000);
 	ok(w_find(w, 1, JOB, "ns", "j") && w_find(w, 2, JOB, "ns", "j"), "lost, it runs elsewhere");
+	return wl;
+}
+
+/* That worker is back, and shows its jobs to no new process. */
+static void hidden_jobs_delay_nothing(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = runs_elsewhere(w);
+
+	w_stop(w);
+	w_patch(w, clone_of(w, 2, "wl-j"), ID("\"another\""));
+	evict(w, wl, "Preempted");
+	w->stay_down[w->links[1]] = false;
+	w->rig = (struct rig){.times = 1000,
+			      .type = OP_WATCH_OPEN,
+			      .cluster = 1,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	w_restart(w);
+	w_later(w, 5000);
+	ok(!w_find(w, 2, JOB, "ns", "j") && w_find(w, 1, JOB, "ns", "j"),
+	   "evicted, the copy beside another's clone goes, whichever worker hides its jobs");
+	w_free(w);
+}
+
+/* It is back: its copy is a second run. */
+static void loser_is_anothers(void)
+{
+	struct world *w = w_new(2);
+
+	(void)runs_elsewhere(w);
 	w_patch(w, clone_of(w, 1, "wl-j"), ID("\"another\""));
 	w->stay_down[w->links[1]] = false;
 	w_link(w, 1, LINK_UP);
@@ -343,6 +374,7 @@ int main(void)
 	anothers_copy();
 	runs_on_unasked();
 	loser_is_anothers();
+	hidden_jobs_delay_nothing();
 	w_more = &mk_entry_pod;
 	its_group_goes();
 	return done_testing();
