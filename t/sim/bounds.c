@@ -291,8 +291,8 @@ static bool was_forbidden(const struct sim *s, const struct plane *w)
 	return false;
 }
 
-/* A job may be given up only when no server that can be reached knows how it ended. */
-static void check_retry(struct proc *p, const struct user *u)
+/* The server, in reach of 'p', which shows that the job has ended; NULL: none that it must know. */
+static const struct plane *shows_end(struct proc *p, const struct user *u)
 {
 	struct sim *s = p->sim;
 	const struct json *wl = workload_of(s, u);
@@ -302,13 +302,25 @@ static void check_retry(struct proc *p, const struct user *u)
 
 	if (!w || w->bad_until == INT64_MAX || !is_linked(p, w) || is_taken_out(s, w) ||
 	    was_forbidden(s, w) || u->meddled) {
-		return;
+		return NULL;
 	}
 	job = user_job(u, w);
 	complete = since(job, "Complete");
 	failed = since(job, "Failed");
-	if (is_his(s, u, job) && s->now - HEARD_MS > (complete < failed ? complete : failed)) {
-		fail(s, "I3 end", "%s is given up, although it has ended on %s", u->name, w->name);
+	return is_his(s, u, job) && s->now - HEARD_MS > (complete < failed ? complete : failed)
+		       ? w
+		       : NULL;
+}
+
+void bound_decided(struct proc *p, const struct op *op)
+{
+	struct user *u = op->cluster == 0 && op->kind == KIND_WORKLOAD
+				 ? user_of(p->sim, p->site, STR(""), op->name)
+				 : NULL;
+
+	if (u) {
+		u->unaware &= ~(1u << p->index);
+		u->unaware |= (unsigned)!shows_end(p, u) << p->index;
 	}
 }
 
@@ -316,31 +328,25 @@ static void check_retry(struct proc *p, const struct user *u)
  * Does the write give up the job? One of Finished brings the end home, and carries along the
  * check's state that stands already.
  */
-static bool gives_up(const struct json *body)
+static bool is_giving_up(mk_str body)
 {
-	struct json_iter checks = json_iter(json_at(body, "/status/admissionChecks"));
-	struct json_iter conditions = json_iter(json_at(body, "/status/conditions"));
+	static const char retry[] = "\"state\":\"Retry\"", end[] = "\"type\":\"Finished\"";
 
-	while (json_next(&conditions)) {
-		if (str_is(json_str(json_get(conditions.val, "type")), "Finished")) {
-			return false;
-		}
-	}
-	while (json_next(&checks)) {
-		if (str_is(json_str(json_get(checks.val, "state")), "Retry")) {
-			return true;
-		}
-	}
-	return false;
+	return memmem(body.p, body.n, retry, sizeof(retry) - 1) != NULL &&
+	       !memmem(body.p, body.n, end, sizeof(end) - 1);
 }
 
-/* What was not known then is no fault of a write that waits behind others until it is sent. */
-void bound_decided(struct proc *p, const struct op *op)
+/*
+ * A job may be given up only when no server that can be reached knows how it ended. What was not
+ * known when it was decided is no fault of a write that waited behind others.
+ */
+static void check_retry(struct proc *p, const struct user *u)
 {
-	struct user *u = user_of(p->sim, p->site, STR(""), op->name);
+	const struct plane *w = u->unaware >> p->index & 1 ? NULL : shows_end(p, u);
 
-	if (u && op->cluster == 0 && op->kind == KIND_WORKLOAD && gives_up(op->body)) {
-		check_retry(p, u);
+	if (w) {
+		fail(p->sim, "I3 end", "%s is given up, although it has ended on %s", u->name,
+		     w->name);
 	}
 }
 
@@ -353,7 +359,11 @@ void bound_send(struct proc *p, const struct msg *m)
 	job = job.n > 0 ? job : name_in(s, m, "/rayclusters");
 	struct user *u = job.n + wl.n > 0 ? user_of(s, p->site, job, wl) : NULL;
 
-	if (u) {
-		count(s, u, m);
+	if (!u) {
+		return;
+	}
+	count(s, u, m);
+	if (wl.n > 0 && m->plane->site != NULL && is_giving_up(m->req.body)) {
+		check_retry(p, u);
 	}
 }

@@ -514,10 +514,10 @@ void rest_say(struct sim *s, const struct user *u, const struct json *wl);
 void rest_check(struct sim *s);
 
 /* --- bounds.c --------------------------------------------------------------------------------- */
-/* Process 'p' sends a request: fails when it is one too many. */
-void bound_send(struct proc *p, const struct msg *m);
-/* It decides on a write: fails when that gives up a job that has ended. */
+/* Process 'p' decides on a write, which may wait behind others: notes what it knows then. */
 void bound_decided(struct proc *p, const struct op *op);
+/* It sends a request: fails when that is one too many, or gives up a job that has ended. */
+void bound_send(struct proc *p, const struct msg *m);
 /* A Workload was evicted: its quota must come back. */
 /* After each run of a daemon. */
 void bound_passes(struct proc *p);

@@ -68,6 +68,7 @@ struct user {
 	int64_t minute;               /* requests are counted from then on, */
 	char counted[40];             /* ... about the Workload of this uid */
 	bool meddled;     /* another client or a restore may have changed which cluster won */
+	unsigned unaware; /* bit per process: it knew of no end at its last write of the Workload */
 	int64_t limit_ms; /* its maximum execution time, which Kueue counts; 0 none */
 	bool foreground;  /* it is deleted so, by its user */
 	unsigned reads, writes;
