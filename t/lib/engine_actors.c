@@ -247,6 +247,27 @@ const char *check_message(struct world *w, const struct object *wl)
 	return w_str(w, wl, "/status/admissionChecks/0/message");
 }
 
+const char *clash_of(struct world *w)
+{
+	static char text[128];
+	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", "w1");
+	char path[64];
+	size_t n;
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/status/conditions/%d/type", i);
+		if (strcmp(w_str(w, o, path), "multikueued.io/OriginClash") != 0) {
+			continue;
+		}
+		snprintf(path, sizeof(path), "/status/conditions/%d/status", i);
+		n = (size_t)snprintf(text, sizeof(text), "%s ", w_str(w, o, path));
+		snprintf(path, sizeof(path), "/status/conditions/%d/reason", i);
+		snprintf(text + n, sizeof(text) - n, "%s", w_str(w, o, path));
+		return text;
+	}
+	return "";
+}
+
 size_t objects_on(const struct world *w, cluster_id c)
 {
 	size_t n = 0;

@@ -74,6 +74,9 @@ struct object *running_job(struct world *w);
 /* The message of the Workload's first admission check. */
 const char *check_message(struct world *w, const struct object *wl);
 
+/* "<status> <reason>" of the condition OriginClash of MultiKueueCluster w1, or "". */
+const char *clash_of(struct world *w);
+
 /* How many objects a cluster has. */
 size_t objects_on(const struct world *w, cluster_id c);
 

@@ -7,29 +7,6 @@
 
 #define CLASH "multikueued.io/OriginClash"
 
-/* "<status> <reason>" of the condition on w1, or "". */
-static const char *clash_of(struct world *w)
-{
-	static char text[128];
-	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", "w1");
-	char path[64];
-	size_t n;
-
-	for (int i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "/status/conditions/%d/type", i);
-		if (strcmp(w_str(w, o, path), CLASH) != 0) {
-			continue;
-		}
-		snprintf(path, sizeof(path), "/status/conditions/%d/status", i);
-		n = strlen(w_str(w, o, path));
-		snprintf(text, sizeof(text), "%s ", w_str(w, o, path));
-		snprintf(path, sizeof(path), "/status/conditions/%d/reason", i);
-		snprintf(text + n + 1, sizeof(text) - n - 1, "%s", w_str(w, o, path));
-		return text;
-	}
-	return "";
-}
-
 static struct object *theirs(struct world *w, const char *manager)
 {
 	char text[512];

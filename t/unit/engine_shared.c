@@ -75,35 +75,14 @@ static void is_found(void)
 	w_free(w);
 }
 
-/* "<status> <reason>" of the condition on w1 that has it on record. */
-static const char *record_of(struct world *w)
-{
-	static char text[128];
-	const struct object *o = w_find(w, 0, KIND_CLUSTER, "", "w1");
-	char path[64];
-	size_t n;
-
-	for (int i = 0; i < 4; i++) {
-		snprintf(path, sizeof(path), "/status/conditions/%d/type", i);
-		if (strcmp(w_str(w, o, path), "multikueued.io/OriginClash") == 0) {
-			snprintf(path, sizeof(path), "/status/conditions/%d/status", i);
-			n = (size_t)snprintf(text, sizeof(text), "%s ", w_str(w, o, path));
-			snprintf(path, sizeof(path), "/status/conditions/%d/reason", i);
-			snprintf(text + n, sizeof(text) - n, "%s", w_str(w, o, path));
-			return text;
-		}
-	}
-	return "";
-}
-
 /* A process that comes after it has not seen the other manager, and cannot for two minutes. */
 static void on_record(void)
 {
 	struct world *w = a_manager();
 
-	is_str(record_of(w), "", "in a plain life there is no condition");
+	is_str(clash_of(w), "", "in a plain life there is no condition");
 	theirs(w, 1, "wl-x");
-	is_str(record_of(w), "True ManagerIdShared", "what was seen is on record");
+	is_str(clash_of(w), "True ManagerIdShared", "what was seen is on record");
 	w_take(w);
 	w_restart(w);
 	(void)a_job(w, "k");
@@ -113,7 +92,7 @@ static void on_record(void)
 	is_int((int)events(w_take(w)), 0, "... without another Event");
 	w_later(w, 5 * MINUTE);
 	ok(!clone_of(w, 1, "wl-x") && clone_of(w, 1, "wl-k"), "for ten minutes");
-	is_str(record_of(w), "False NoOtherManager", "then the record says that it is over");
+	is_str(clash_of(w), "False NoOtherManager", "then the record says that it is over");
 	w_restart(w);
 	w_later(w, MINUTE);
 	theirs(w, 1, "wl-y");
