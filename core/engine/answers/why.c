@@ -337,9 +337,7 @@ static mk_str foreign_words(struct pass *p, const struct clone *k)
 
 static void by_twin(struct pass *p, struct clone *k, struct why_cluster *w)
 {
-	bool is_anothers = k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER;
-
-	if (is_anothers && by_winding(p, k, w)) {
+	if (twin_is_anothers(k->twin) && by_winding(p, k, w)) {
 		return;
 	}
 	switch (k->twin) {

@@ -81,7 +81,7 @@ static bool seems_free(struct pass *p, const struct cluster *c)
 	}
 	r = store_find(c->tables[KIND_WORKLOAD], p->w->ns, p->w->name);
 	twin = twin_of_clone(p, c, r);
-	return twin != TWIN_FOREIGN && twin != TWIN_FORMER;
+	return !twin_is_anothers(twin);
 }
 
 static void add_next(struct pass *p)

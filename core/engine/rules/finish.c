@@ -220,9 +220,8 @@ static bool was_its_clone(const struct pass *p, const struct facts *f)
 static const struct facts *words_of(const struct pass *p, const struct clone *k)
 {
 	const struct ending *x = k->r ? k->r->ending : NULL;
-	bool is_anothers = k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER;
 
-	if (clone_is(k, F_FINISHED) && !is_anothers) {
+	if (clone_is(k, F_FINISHED) && !twin_is_anothers(k->twin)) {
 		return k->r->facts;
 	}
 	if (facts_is(p->f, F_FINISHED)) {

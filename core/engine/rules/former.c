@@ -61,9 +61,11 @@ void former_tell(struct pass *p, const struct clone *k)
 
 void former_left(struct pass *p)
 {
+	if (facts_is(p->f, F_ACTIVE) || p->w->round.former_said || !p->e->may_write) {
+		return;
+	}
 	for (CLONES_EACH(k, p)) {
-		if (facts_is(p->f, F_ACTIVE) || k->twin != TWIN_FORMER || p->w->round.former_said ||
-		    !p->e->may_write) {
+		if (k->twin != TWIN_FORMER) {
 			continue;
 		}
 		rule_hit(p->e, R_FORMER);
@@ -76,6 +78,7 @@ void former_left(struct pass *p)
 				  "there: it is left alone. Delete it there, if that manager "
 				  "was this one before it was rebuilt",
 				  k->c->name, STR_ARG(k->r->facts->s[S_MANAGER_ID])));
+		return; /* one Event for all */
 	}
 }
 

@@ -36,7 +36,7 @@ static bool seems_connected(const struct pass *p, const struct clone *k)
 {
 	return rest_until(p, k->c) <= p->e->now && !cordon_bars(p, k) && !shared_rests(k->c) &&
 	       nominate_is_served(p, k->c) && table_known(k->c, KIND_WORKLOAD) &&
-	       k->twin != TWIN_FOREIGN && k->twin != TWIN_FORMER && k->twin != TWIN_ALIAS;
+	       !twin_is_anothers(k->twin) && k->twin != TWIN_ALIAS;
 }
 
 bool nominate_is_connected(struct pass *p, struct clone *k)

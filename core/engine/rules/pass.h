@@ -109,6 +109,12 @@ static inline bool twin_is_ours(enum twin t)
 	return t == TWIN_GO || t == TWIN_OURS;
 }
 
+/* Is it another manager's, by its marks? */
+static inline bool twin_is_anothers(enum twin t)
+{
+	return t == TWIN_FOREIGN || t == TWIN_FORMER;
+}
+
 /* Is enough known of the manager for a pass? */
 bool pass_may_open(const struct engine *e);
 /*

@@ -258,7 +258,7 @@ static bool is_left_alone(struct pass *p, const struct clone *k)
 	if (!twin_is_ours(job) && job != TWIN_STALE) {
 		return false;
 	}
-	return k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER ||
+	return twin_is_anothers(k->twin) ||
 	       (k->twin == TWIN_ABSENT &&
 		twin_surely_absent(p, k->c->tables[KIND_WORKLOAD], p->w->ns, p->w->name));
 }

@@ -82,8 +82,8 @@ void shared_saw(struct engine *e, const struct record *r, const struct event *ev
 		return;
 	}
 	c = cluster_get(e, r->table->cluster);
-	if (!c->own.shared_id.told) {
-		c->own.shared_id.told = true;
+	if (!c->own.shared_id.reported) {
+		c->own.shared_id.reported = true;
 		tell(e, c, r);
 		changed(e, c);
 	}

@@ -8,7 +8,7 @@
 
 struct shared_id {
 	int64_t until; /* monotonic ms: the worker rests until then; 0 it does not */
-	bool told;     /* ... and this process has said so; else it is on record */
+	bool reported; /* ... and this process has reported it; else it is on record */
 	bool over;     /* the rest has ended, which is not on record yet */
 };
 

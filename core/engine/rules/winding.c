@@ -164,13 +164,12 @@ static void stop_what_is_seen(struct pass *p)
 /* Has another client made the clone of a copy of ours another manager's? */
 static bool is_beside_anothers(const struct pass *p, const struct clone *k)
 {
-	return (k->twin == TWIN_FOREIGN || k->twin == TWIN_FORMER) &&
-	       twin_is_ours(twin_there(p, k));
+	return twin_is_anothers(k->twin) && twin_is_ours(twin_there(p, k));
 }
 
 /*
- * Kueue there is not told to stop such a copy, and may start it at any time: the copy goes, with
- * its end home before. True: one is there still, and the quota is held.
+ * Such a copy cannot be stopped through its clone, and Kueue there may start it at any time: it is
+ * removed, after its end is home. True: one is there still, and the quota is held.
  */
 static bool takes_back(struct pass *p)
 {
