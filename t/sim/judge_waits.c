@@ -117,16 +117,39 @@ static bool was_told(struct sim *s, const struct user *u, const struct json *wl,
 	       judge_has_event(s, u, wl, w->bad_since, STR(""));
 }
 
+/* Does the Job name us by its managedBy, or its Workload a cluster that was nominated? */
+static bool names_us(const struct sim *s, const struct user *u, const struct json *wl)
+{
+	return u->of != USER_OF_JOBS || !excuse_not_managed(s, u) ||
+	       json_len(json_at(wl, "/status/nominatedClusterNames")) > 0 ||
+	       json_str_at(wl, "/status/clusterName").n > 0;
+}
+
 /*
  * No check of ours asks for it any more, and an Event has told that nothing is begun for it: a copy
- * that another client removes then is not made again.
+ * that another client removes then is not made again. One that was submitted without such a check,
+ * so that Kueue did not make it ours, and that nothing was begun for, is not told.
  */
 static bool is_unasked(const struct sim *s, const struct user *u, const struct json *wl)
 {
 	int64_t since = judge_unasked(s, u->site);
 
 	return since != INT64_MAX &&
-	       judge_has_event(s, u, wl, since - JUDGE_LOOK_MS, STR("nothing new is begun"));
+	       (!names_us(s, u, wl) ||
+		judge_has_event(s, u, wl, since - JUDGE_LOOK_MS, STR("nothing new is begun")));
+}
+
+/* When the check became ours: its controller cannot be changed, it is made anew. 0: it is not. */
+static int64_t asked_since(const struct sim *s, const struct user *u)
+{
+	const struct json *check =
+		ks_get(s->plane[u->site->home].store, CHECKS, STR(""), STR("mk"));
+	int64_t made;
+
+	return judge_unasked(s, u->site) == INT64_MAX &&
+			       time_parse(json_str_at(check, "/metadata/creationTimestamp"), &made)
+		       ? made - WALL0
+		       : 0;
 }
 
 void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
@@ -156,6 +179,7 @@ void judge_waits(struct sim *s, const struct user *u, const struct json *wl)
 		return; /* an Event that comes before the calm counts, the time does not */
 	}
 	since = since > j->waits_since ? since : j->waits_since;
+	since = since > asked_since(s, u) ? since : asked_since(s, u);
 	if (starting && w->restored_at > 0 && since < w->restored_at + MINUTE) {
 		since = w->restored_at + MINUTE; /* until then a process does not believe it */
 	}
