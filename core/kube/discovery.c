@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of our kinds a cluster serves, and under which resource name: one document per group and
- * version, asked for on every connect and every ten minutes, and 30 s after that failed; while a
- * Workload waits for a kind that is missing, that of the kind every 15 s. A group that is missing
- * or forbidden disables its kinds there and nothing else; without Kueue's own kinds the link cannot
- * come up.
+ * version, asked for on every connect and every ten minutes. One that could not be asked is asked
+ * again after a second, then ever later; while a Workload waits for a kind that is missing, its
+ * group every 15 s, and for one that is refused after a second, then ever later, too. A group that
+ * is missing or forbidden disables its kinds there and nothing else; without Kueue's own kinds the
+ * link cannot come up.
  */
 #include <ctype.h>
 
 #include "core/base/alloc.h"
+#include "core/base/backoff.h"
 #include "core/kube/impl.h"
 
 enum {
-	RETRY_GROUP_MS = 30 * 1000,
+	AGAIN_FIRST_MS =
+		1000, /* a job counts as lost after workerLostTimeout, which may be short */
+	AGAIN_MAX_MS = 30 * 1000,
+	DENIED_MAX_MS = 60 * 1000, /* a kind that is forbidden is there: permission may come */
 	KIND_NAME_MAX = 63,
 	NEAR_RESOURCES = 256 /* looked at for a kind of nearly the same name */
 };
@@ -73,6 +78,7 @@ void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s,
 
 	st->served = s;
 	st->code = code;
+	st->denials += s == SERVED_NO && code == ERR_DENIED;
 	if (is_wanted(l, kind) && (news || l->phase == PHASE_DISCOVERY)) {
 		ev.text = text;
 		kube_emit(k, &ev);
@@ -90,6 +96,7 @@ void discovery_set(struct kube *k, struct link *l, uint16_t kind, enum served s,
 		link_fail(k, l, code, 0, text);
 	} else {
 		watch_stop(k, w);
+		link_arm(k, l);
 	}
 }
 
@@ -256,26 +263,30 @@ static bool list_is_valid(const struct json *doc)
 	       json_type(json_get(doc, "resources")) == JSON_ARR;
 }
 
-/* A group that could not be asked is asked again soon, not after ten minutes. */
-static void look_soon(struct kube *k, struct link *l)
+/* The group could not be asked: again soon, not after ten minutes. */
+static void put_off(struct kube *k, struct discovery_slot *slot, int64_t at_least_ms)
 {
-	l->discovered_ms = k->mono_ms - REDISCOVER_MS + RETRY_GROUP_MS;
-	if (l->phase == PHASE_UP) {
-		link_arm(k, l);
+	int64_t delay = backoff_ms(AGAIN_FIRST_MS, slot->failures++, AGAIN_MAX_MS);
+
+	delay = delay / 2 + rng_range(&k->rng, 0, delay / 2);
+	if (delay < at_least_ms) {
+		delay = at_least_ms + rng_range(&k->rng, 0, AGAIN_FIRST_MS);
 	}
+	slot->again_ms = k->mono_ms + delay;
 }
 
 /*
  * A group could not be asked, and the reason is not that it is missing. True: that failed the link.
  */
-static bool group_failed(struct kube *k, struct link *l, const struct api_group *g,
-			 const struct answer *an, const struct status *st)
+static bool group_failed(struct kube *k, struct discovery_slot *slot, const struct answer *an,
+			 const struct status *st)
 {
-	bool connecting = l->phase == PHASE_DISCOVERY;
+	struct link *l = slot->l;
+	const struct api_group *g = &k->groups[(size_t)(slot - l->discovery)];
 
-	if (!connecting) {
-		look_soon(k, l); /* what was known stays */
-		return false;
+	put_off(k, slot, st->retry_after_ms);
+	if (l->phase != PHASE_DISCOVERY) {
+		return false; /* what was known stays */
 	}
 	if (an->end != TRANSPORT_OK || g->core) {
 		mk_str words = an->end != TRANSPORT_OK ? an->text : st->text;
@@ -287,7 +298,6 @@ static bool group_failed(struct kube *k, struct link *l, const struct api_group 
 	}
 	/* One broken aggregated API must not keep the whole cluster out. */
 	set_group(k, l, &k->kinds->k[g->first], NULL, ERR_UNAVAILABLE, st->text);
-	look_soon(k, l);
 	return false;
 }
 
@@ -307,7 +317,7 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 	struct link *l = slot->l;
 	const struct api_group *g = &k->groups[(size_t)(slot - l->discovery)];
 	const struct kind *first = &k->kinds->k[g->first];
-	struct status st = {.code = ERR_UNAVAILABLE, .text = an->text};
+	struct status st = {.code = ERR_UNAVAILABLE, .text = an->text, .retry_after_ms = -1};
 
 	slot->call = NULL;
 	l->n_discovering--;
@@ -316,7 +326,7 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 			    &(struct status_in){.http = an->http,
 						.content_type = an->content_type,
 						.body = an->body,
-						.retry_after_ms = -1},
+						.retry_after_ms = an->retry_after_ms},
 			    &st);
 	}
 	if (st.code == ERR_OK && !list_is_valid(st.obj)) {
@@ -328,11 +338,14 @@ static void on_group(struct kube *k, void *ctx, const struct answer *an)
 		set_group(k, l, first, NULL, ERR_NOT_FOUND, (mk_str){NULL, 0});
 	} else if (an->end == TRANSPORT_OK && an->http == 403 && !g->core) {
 		set_group(k, l, first, NULL, ERR_DENIED, st.text);
-	} else if (group_failed(k, l, g, an, &st)) {
+	} else if (group_failed(k, slot, an, &st)) {
 		return;
 	}
+	slot->failures = slot->again_ms != 0 ? slot->failures : 0;
 	if (l->phase == PHASE_DISCOVERY && l->n_discovering == 0) {
 		link_discovered(k, l);
+	} else if (l->phase == PHASE_UP) {
+		link_arm(k, l);
 	}
 }
 
@@ -345,6 +358,8 @@ static bool ask(struct kube *k, struct link *l, size_t i)
 	bool sent;
 
 	slot->l = l;
+	slot->again_ms = 0;
+	slot->asked_ms = k->mono_ms;
 	buf_init(&path, URL_MAX);
 	url_group(&path, &k->kinds->k[k->groups[i].first]);
 	s.req = (struct transport_request){.method = "GET",
@@ -355,6 +370,9 @@ static bool ask(struct kube *k, struct link *l, size_t i)
 	sent = !path.failed && call_start(k, l, &s, &slot->call, NULL) == ERR_OK;
 	buf_done(&path);
 	l->n_discovering += sent;
+	if (!sent) {
+		put_off(k, slot, 0);
+	}
 	return sent;
 }
 
@@ -375,7 +393,6 @@ void discovery_start(struct kube *k, struct link *l)
 	bool failed = false;
 
 	discovery_cancel(k, l);
-	l->sought_ms = k->mono_ms;
 	for (size_t i = 0; i < k->n_groups; i++) {
 		if (group_is_wanted(k, l, i)) {
 			failed |= !ask(k, l, i);
@@ -383,8 +400,6 @@ void discovery_start(struct kube *k, struct link *l)
 	}
 	if (failed && l->phase == PHASE_DISCOVERY) {
 		link_fail(k, l, ERR_NO_MEMORY, 0, STR("out of memory"));
-	} else if (failed) {
-		look_soon(k, l);
 	}
 }
 
@@ -393,7 +408,7 @@ void discovery_ask(struct kube *k, struct link *l, uint16_t kind)
 	for (size_t g = 0; l->phase == PHASE_UP && g < k->n_groups; g++) {
 		if (same_group(&k->kinds->k[kind], &k->kinds->k[k->groups[g].first]) &&
 		    !l->discovery[g].call) {
-			(void)ask(k, l, g); /* out of memory: at the next round */
+			(void)ask(k, l, g);
 		}
 	}
 }
@@ -406,48 +421,58 @@ static bool is_sought(const struct link *l, uint16_t kind)
 	       (st->code == ERR_NOT_FOUND || st->code == ERR_DENIED);
 }
 
-static bool group_is_sought(const struct kube *k, const struct link *l, size_t g)
+/*
+ * When the group is to be asked again; INT64_MAX: with all the others, or it is being asked, and
+ * the answer sets the timer.
+ */
+static int64_t group_due_ms(const struct link *l, size_t g)
 {
-	for (uint16_t i = 0; i < k->kinds->n; i++) {
-		if (is_sought(l, i) &&
-		    same_group(&k->kinds->k[i], &k->kinds->k[k->groups[g].first])) {
-			return true;
-		}
-	}
-	return false;
-}
-
-int64_t discovery_seek_ms(const struct link *l)
-{
+	const struct discovery_slot *slot = &l->discovery[g];
+	const struct kinds *kinds = l->k->kinds;
 	int64_t wait = INT64_MAX;
 
-	for (uint16_t i = 0; i < l->k->kinds->n; i++) {
-		/*
-		 * A kind that is forbidden is there: permission may come, but it is asked for less
-		 * often.
-		 */
-		int64_t ms = l->kinds[i].code == ERR_DENIED ? SEEK_DENIED_MS : SEEK_MS;
-
-		wait = is_sought(l, i) && ms < wait ? ms : wait;
+	if (slot->call != NULL) {
+		return INT64_MAX;
 	}
-	return wait == INT64_MAX ? wait : l->sought_ms + wait;
+	if (slot->again_ms != 0) {
+		return group_is_wanted(l->k, l, g) ? slot->again_ms : INT64_MAX;
+	}
+	for (uint16_t i = 0; i < kinds->n; i++) {
+		const struct kind_state *st = &l->kinds[i];
+		int64_t ms = SEEK_MS;
+
+		if (!is_sought(l, i) ||
+		    !same_group(&kinds->k[i], &kinds->k[l->k->groups[g].first])) {
+			continue;
+		}
+		if (st->code == ERR_DENIED) {
+			ms = backoff_ms(AGAIN_FIRST_MS, st->denials - 1, DENIED_MAX_MS);
+		}
+		wait = ms < wait ? ms : wait;
+	}
+	return wait == INT64_MAX ? wait : slot->asked_ms + wait;
 }
 
-void discovery_seek(struct kube *k, struct link *l)
+int64_t discovery_due_ms(const struct link *l)
 {
-	int64_t due = discovery_seek_ms(l);
+	int64_t due = INT64_MAX;
 
-	if (l->phase != PHASE_UP || due == INT64_MAX) {
+	for (size_t g = 0; g < l->k->n_groups; g++) {
+		int64_t at = group_due_ms(l, g);
+
+		due = at < due ? at : due;
+	}
+	return due;
+}
+
+void discovery_ask_due(struct kube *k, struct link *l)
+{
+	if (l->phase != PHASE_UP || discovery_due_ms(l) == INT64_MAX) {
 		return;
 	}
-	if (due > k->mono_ms) {
-		link_arm(k, l);
-		return;
-	}
-	l->sought_ms = k->mono_ms;
 	for (size_t g = 0; g < k->n_groups; g++) {
-		if (!l->discovery[g].call && group_is_sought(k, l, g)) {
-			(void)ask(k, l, g); /* out of memory: next time */
+		if (group_due_ms(l, g) <= k->mono_ms) {
+			(void)ask(k, l, g);
 		}
 	}
 	link_arm(k, l);
@@ -473,6 +498,8 @@ void discovery_cancel(struct kube *k, struct link *l)
 	for (size_t i = 0; i < k->n_groups; i++) {
 		call_cancel(k, l->discovery[i].call);
 		l->discovery[i].call = NULL;
+		l->discovery[i].again_ms = 0;
+		l->discovery[i].failures = 0;
 	}
 	l->n_discovering = 0;
 }

@@ -61,7 +61,6 @@ enum {
 	 * that follows take well below 30 s.
 	 */
 	SEEK_MS = 15 * 1000,
-	SEEK_DENIED_MS = 60 * 1000,
 
 	WATCH_FIRST_MS = 800,
 	WATCH_MAX_MS = 30 * 1000,
@@ -170,6 +169,7 @@ enum served { SERVED_UNKNOWN, SERVED_YES, SERVED_NO };
 struct kind_state {
 	enum served served;
 	enum mk_code code;  /* why not */
+	unsigned denials;   /* since it was last listed */
 	bool misnamed;      /* its group has one of nearly the same name */
 	bool sought;        /* a Workload waits for it: discovery asks for it while it is missing */
 	bool no_status;     /* job kinds: its status is no subresource, but part of the object */
@@ -185,6 +185,9 @@ struct kind_state {
 struct discovery_slot {
 	struct link *l;
 	struct call *call;
+	int64_t asked_ms;  /* last */
+	int64_t again_ms;  /* the server could not say: again then; 0 = it could */
+	unsigned failures; /* in a row */
 };
 
 struct link {
@@ -205,7 +208,6 @@ struct link {
 	int64_t last_byte_ms; /* of the watch connections */
 	int64_t phase_ms;     /* since when in this phase */
 	int64_t discovered_ms;
-	int64_t sought_ms; /* when kinds that are missing were asked for last */
 	/* first loss of the streak, monotonic: the wall clock may be set; -1 = none */
 	int64_t loss_ms;
 	int64_t suspect_ms;        /* a stream was lost then, the probe is out; -1 = none */
@@ -295,11 +297,12 @@ void discovery_start(struct kube *k, struct link *l);
 /* Asks now if there is a watch of a kind whose group was not asked for yet. */
 void discovery_complete(struct kube *k, struct link *l);
 /*
- * Looks for kinds that are missing and sought, one request for each group, unless that is not due
- * yet: at discovery_seek_ms, INT64_MAX while there are none. For links that are up.
+ * Asks for the groups that could not be asked, or have kinds that are missing and sought, one
+ * request for each, unless that is not due yet: at discovery_due_ms, INT64_MAX while there are
+ * none. For links that are up.
  */
-void discovery_seek(struct kube *k, struct link *l);
-int64_t discovery_seek_ms(const struct link *l);
+void discovery_ask_due(struct kube *k, struct link *l);
+int64_t discovery_due_ms(const struct link *l);
 /* Asks for the kind's group at once: an answer does not fit what is known of it. */
 void discovery_ask(struct kube *k, struct link *l, uint16_t kind);
 void discovery_cancel(struct kube *k, struct link *l);

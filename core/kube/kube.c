@@ -271,7 +271,7 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 	l->kinds[op->kind].sought = op->sought;
 	if (w != NULL && str_eq(str_of(w->owned_selector), op->selector) &&
 	    str_eq(str_of(w->owned_name), op->name) && w->metadata_only == op->metadata_only) {
-		discovery_seek(k, l);
+		discovery_ask_due(k, l);
 		return ERR_OK;
 	}
 	if (w != NULL) {
@@ -283,7 +283,7 @@ static enum mk_code open_watch(struct kube *k, const struct op *op, struct mk_er
 	}
 	watch_start(k, w);
 	discovery_complete(k, l);
-	discovery_seek(k, l);
+	discovery_ask_due(k, l);
 	return ERR_OK;
 }
 

@@ -539,7 +539,7 @@ void link_arm(struct kube *k, struct link *l)
 		if (l->discovered_ms + REDISCOVER_MS < at) {
 			at = l->discovered_ms + REDISCOVER_MS;
 		}
-		at = discovery_seek_ms(l) < at ? discovery_seek_ms(l) : at;
+		at = discovery_due_ms(l) < at ? discovery_due_ms(l) : at;
 		timer_set(k, &l->timer, at);
 	} else {
 		timer_off(k, &l->timer);
@@ -578,7 +578,7 @@ static void on_timer(struct kube *k, void *ctx)
 			l->discovered_ms = k->mono_ms;
 			discovery_start(k, l);
 		}
-		discovery_seek(k, l);
+		discovery_ask_due(k, l);
 		if (l->last_byte_ms + IDLE_MS <= k->mono_ms) {
 			/* On the silent connection; without a stream, on that of requests. */
 			link_probe(k, l, has_stream(l) ? TRANSPORT_WATCH : TRANSPORT_READ);

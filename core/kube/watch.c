@@ -489,6 +489,7 @@ void watch_listed(struct kube *k, struct watch *w, uint64_t rv)
 	w->stale = false;
 	w->need_probe = false;
 	w->refused_ms = w->l->kinds[w->kind].refused_ms = 0;
+	w->l->kinds[w->kind].denials = 0;
 	watch_emit_list(k, w, EV_LIST_END, rv);
 }
 

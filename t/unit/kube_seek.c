@@ -137,15 +137,83 @@ static void test_link(void)
 }
 
 /*
- * What is refused is there: to ask again is no use before an operator gives rights,
- * and then a minute is soon enough.
+ * What is refused is there: a right that was away for a moment is soon back, and else it is no use
+ * to ask before an operator gives it.
  */
 static void test_denied(void)
 {
-	begin(4, 403, "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\"}");
+	static const char no[] = "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\"}";
+
+	begin(4, 403, no);
 	sought(1, true);
-	is_int(pass(200, 403, "{\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\"}"), 3,
-	       "a group that is refused is asked for once a minute");
+	is_int(pass(20, 403, no), 4, "a group that is refused is asked for again soon");
+	is_int(pass(43, 403, no), 2, "then ever more seldom");
+	is_int(pass(60, 403, no), 1, "once a minute in the end");
+	is_int(pass(61, 200, BATCH_DOC), 1, "it may be asked for");
+	fake_story(&f);
+	fake_answer(&f, 1, "/jobs?", 403, no);
+	is_str(fake_story(&f), "unserved 1 Job.batch code=denied text=forbidden\n",
+	       "but not listed");
+	is_int(pass(58, 200, BATCH_DOC), 0, "that is the same");
+	is_int(pass(3, 200, BATCH_DOC), 1, "for a minute");
+	fake_empty(&f, 1, "/jobs?", "batch/v1", "Job", 500);
+	fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, ERR_OK, "");
+	fake_wait(&f, 5000);
+	fake_answer(&f, 1, "/jobs?", 403, no);
+	is_int(pass(2, 200, BATCH_DOC), 1, "once it was listed, it begins again with a second");
+	fake_done(&f);
+}
+
+/* The group's answer is 429, for which the server asks so long a pause (-1: none). */
+static int busy(int seconds, int64_t after)
+{
+	int n = 0;
+
+	for (int i = 0; i < seconds * 2; i++) {
+		fake_wait(&f, 500);
+		if (fake_find(&f, 1, PROBE) != NULL) {
+			fake_answer(&f, 1, PROBE, 200, VERSION_DOC);
+		}
+		if (asked()) {
+			uint64_t t = fake_token(&f, 1, GROUP);
+
+			fake_head(&f, t, 429, "application/json", after);
+			fake_chunk(&f, t, "{\"kind\":\"Status\",\"code\":429}");
+			fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
+			n++;
+		}
+	}
+	return n;
+}
+
+/*
+ * A busy server does not say what it serves: a job that has ended there would count as lost, had
+ * that been asked again half a minute later.
+ */
+static void test_busy(void)
+{
+	size_t before;
+	int n;
+
+	begin(5, 429, "{\"kind\":\"Status\",\"code\":429}");
+	before = f.n;
+	ok(busy(1, -1) == 1, "a group that could not be asked is asked again after a second");
+	is_int((int64_t)(f.n - before), 1, "and no other");
+	n = busy(14, -1);
+	ok(n >= 3 && n <= 4, "then ever later");
+	(void)busy(60, -1);
+	n = busy(120, -1);
+	ok(n >= 4 && n <= 8, "twice a minute in the end");
+	fake_story(&f);
+	is_int(pass(31, 200, BATCH_DOC), 1, "it answers");
+	is_str(fake_story(&f), "served 1 Job.batch\n", "told");
+	is_int(pass(200, 200, BATCH_DOC), 0, "and is asked no more");
+	fake_done(&f);
+
+	begin(6, 503, "{\"kind\":\"Status\",\"code\":503}");
+	is_int(busy(10, 60000), 1, "the pause that the server asks for");
+	is_int(busy(50, 60000), 0, "is kept");
+	is_int(busy(3, 60000), 1, "and no longer");
 	fake_done(&f);
 }
 
@@ -155,5 +223,6 @@ int main(void)
 	test_goes();
 	test_link();
 	test_denied();
+	test_busy();
 	return done_testing();
 }
