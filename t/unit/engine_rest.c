@@ -4,7 +4,7 @@
  * Workload, and the check's message says why.
  */
 #include "core/engine/answers/message.h"
-#include "t/lib/engine_world.h"
+#include "t/lib/engine_leads.h"
 
 #define NO_NAMESPACE "namespaces \"a\" not found"
 
@@ -401,8 +401,85 @@ static void a_standby(void)
 	w_free(w);
 }
 
+/* A round ended: the cluster of that number rests for a second, the other does not. */
+static void rests(struct world *w, struct object *wl, cluster_id c, const char *name)
+{
+	is_str(check_state(w, wl), "Retry", name);
+	next_round(w, wl);
+	ok(!clone_of(w, c, "wl-j"), "... it rests");
+	ok(clone_of(w, 3 - c, "wl-j"), "... and no other does");
+	w_later(w, 1000);
+	ok(clone_of(w, c, "wl-j"), "... for a second");
+}
+
+/*
+ * The name under which a server won is deleted, and a new process looks, which does not know where
+ * it led. The clone of the lost winner is in sight under another name.
+ */
+static void lost_under_another_name(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w->alias_of[3] = 2;
+	add_secret(w, 3);
+	add_cluster(w, 3, "");
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"),
+		"{\"spec\":{\"clusters\":[\"w3\",\"w1\",\"w2\"]}}");
+	w_settle(w);
+	w->rig = (struct rig){1000, OP_CREATE, 3, JOB, OUTCOME_REFUSED, ERR_UNAVAILABLE};
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	is_str(w_str(w, wl, "/status/clusterName"), "w3", "a server wins by its first name");
+	w_stop(w);
+	w_del(w, w_find(w, 0, KIND_CLUSTER, "", "w3"));
+	w_start(w);
+	w_later(w, 15 * 60000);
+	rests(w, wl, 2, "the name is gone: it counts as lost");
+	w_free(w);
+}
+
+/* A client has cleared the winner's name, and its clone and its job are gone. */
+static void gone_without_a_name(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_settle(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w_later(w, 10);
+	rests(w, wl, 2, "the winner, which the check alone names, has nothing: Retry");
+	w_free(w);
+}
+
+/* The winner's name leads elsewhere: the server that is lost rests, not the one that has come. */
+static void lost_elsewhere(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	lead(w, 2, 7);
+	w_later(w, 15 * 60000 - 1000);
+	for (int i = 0; i < 30 && strcmp(check_state(w, wl), "Retry") != 0; i++) {
+		w_later(w, 100);
+	}
+	is_str(check_state(w, wl), "Retry", "its name leads elsewhere: it counts as lost");
+	next_round(w, wl);
+	ok(clone_of(w, 7, "wl-j"), "... and the server to which that leads does not rest for it");
+	w_free(w);
+}
+
 int main(void)
 {
+	lost_under_another_name();
+	gone_without_a_name();
+	lost_elsewhere();
 	copies_go("the job of a winner goes each time", "job", prune_job);
 	copies_go("... and Kueue there ends its clone", "job", prune_job_of_kueue);
 	copies_go("the clone of a winner goes each time", "Workload", prune_winner);

@@ -9,8 +9,10 @@
 #include "core/engine/act/note.h"
 #include "core/engine/clusters/watches.h"
 #include "core/engine/rules/alias.h"
+#include "core/engine/rules/copied.h"
 #include "core/engine/rules/refusal.h"
 #include "core/engine/rules/verdict.h"
+#include "core/engine/rules/won.h"
 
 enum {
 	SKIP_FIRST_MS = 1000,
@@ -205,7 +207,8 @@ void rest_seen(struct pass *p)
 	}
 }
 
-void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
+/* The round ended on the clone's cluster. */
+static void ended_on(struct pass *p, const struct clone *k, enum rule rule)
 {
 	struct wl_cluster *wc = wl_cluster(p->e, p->w, k->c->id);
 	int64_t wait;
@@ -230,6 +233,54 @@ void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
 	if (keep_str(&wc->hurdle, retry_words(p, k, wc, rule)) && wait >= TELL_MS &&
 	    wc->removed == 0) {
 		tell(p->e, p->w, wc);
+	}
+}
+
+/* The name of the winner; "": none has won. */
+static mk_str winner_name(struct pass *p)
+{
+	if (p->f->s[S_CLUSTER].n > 0 || p->state != CHECK_READY) {
+		return p->f->s[S_CLUSTER];
+	}
+	return verdict_told_winner(p);
+}
+
+/*
+ * May the round, whose winner is not seen, have ended there? 'named': where the name that won leads
+ * now; NULL: it is gone. Where the job was sent counts; where that is not known, the name, else
+ * each server with a clone that may be the winner's.
+ */
+static bool may_have_ended_on(struct pass *p, const struct clone *k, const struct cluster *named)
+{
+	int there = copied_won_there(p, k);
+
+	if (there != 0) {
+		return there > 0;
+	}
+	return named ? k->c == named : twin_is_ours(k->twin);
+}
+
+static void ended_unseen(struct pass *p, enum rule rule)
+{
+	mk_str name = winner_name(p);
+	const struct cluster *named = won_named(p, name);
+
+	for (WORKERS_EACH(c, p->e)) {
+		const struct clone *seen = pass_clone_on(p, c);
+		const struct clone k = seen ? *seen : (struct clone){.c = c};
+
+		if (name.n > 0 && may_have_ended_on(p, &k, named)) {
+			ended_on(p, &k, rule);
+		}
+	}
+}
+
+void rest_retried(struct pass *p, const struct clone *k, enum rule rule)
+{
+	if (!k || copied_won_there(p, k) < 0) {
+		ended_unseen(p, rule);
+	} else {
+		ended_on(p, k, rule);
 	}
 }
 

@@ -17,7 +17,10 @@
  * it is 'quiet' it is no news: only a long wait has it in the check's message.
  */
 void rest_skip(struct pass *p, struct wl_cluster *wc, mk_str why, bool quiet);
-/* A Retry was sent because of what happened on the clone's cluster: it rests. */
+/*
+ * A Retry was sent: the place that the round ended on rests. 'k': the clone there; NULL: none is
+ * seen.
+ */
 void rest_retried(struct pass *p, const struct clone *k, enum rule rule);
 /* The manager has the Retry: rests are counted from then, however long the write took. */
 void rest_seen(struct pass *p);

@@ -65,7 +65,7 @@ static void retry(struct pass *p, const struct clone *k, enum rule rule, mk_str 
 	}
 	if (p->state == CHECK_READY || p->state == CHECK_PENDING) {
 		verdict_write(p, CHECK_RETRY, rule, text, note_type);
-		if (k && !busy && p->local->inflight) {
+		if (!busy && p->local->inflight) {
 			rest_retried(p, k, rule);
 		}
 	}

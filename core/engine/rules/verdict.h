@@ -12,8 +12,8 @@ void verdict_write(struct pass *p, enum check_state state, enum rule rule, mk_st
 void verdict_ready(struct pass *p, const struct clone *k);
 /*
  * Turns the check to Retry with message `<text>, Previously: "<state>"`; an Event of type
- * 'note_type' follows, NULL = none. The cluster of 'k', on which the round ended, rests for the
- * Workload (rest.h); NULL: it ended nowhere.
+ * 'note_type' follows, NULL = none. The place that the round ended on rests for the
+ * Workload (rest.h). 'k': the clone there; NULL: none is seen, or no place has won.
  */
 void verdict_retry(struct pass *p, const struct clone *k, enum rule rule, mk_str text,
 		   const char *note_type);
