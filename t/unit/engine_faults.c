@@ -141,6 +141,41 @@ static void foreign_job(void)
 	w_free(w);
 }
 
+/*
+ * The foreign job is shown again while the create that asks for it is on its way, and gone before
+ * that arrives: only the answer says whether this place took the job.
+ */
+static void foreign_job_goes(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl, *theirs;
+
+	theirs = w_put(w, 2, JOB,
+		       "{\"metadata\":{\"name\":\"j\",\"namespace\":\"ns\",\"labels\":{"
+		       "\"kueue.x-k8s.io/multikueue-origin\":\"multikueue\"},\"annotations\":{"
+		       "\"multikueued.io/manager-id\":\"another\"}},\"spec\":{}}");
+	wl = a_job(w, "j");
+	w_settle(w);
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	evict(w, wl, "x");
+	w_settle(w);
+	queue_again(w, wl);
+	w_later(w, 60 * 1000);
+	admit(w, 2, "wl-j");
+	w_take(w);
+	w_step(w);
+	w->hold = true;
+	w_step(w);
+	is_int(w_times(w_take(w), "create 2 Job j job_create\n"), 1, "it wins there again");
+	w_patch(w, theirs, "{\"spec\":{\"parallelism\":2}}");
+	w_step(w);
+	w_step(w);
+	w->hold = false;
+	ok(!strstr(w_take(w), "job_refused"), "no Retry while that create is on its way");
+	w_free(w);
+}
+
 /* The manager does not take the Retry: what is known already is not asked of the worker again. */
 static void foreign_job_unreported(void)
 {
@@ -542,6 +577,7 @@ int main(void)
 	lagging_watch();
 	foreign_clone();
 	foreign_job();
+	foreign_job_goes();
 	foreign_job_unreported();
 	refused_job();
 	unserved_kind();

@@ -225,8 +225,9 @@ void won_run_object(struct pass *p, struct clone *k, struct wl_cluster *wc)
 		job_absent(p, k, wc);
 		break;
 	case TWIN_FOREIGN:
-		if (p->local->inflight || !p->e->may_write || p->authority != AUTHORITY_FULL) {
-			break; /* its answer queues the pass; it may be the Retry */
+		if (p->local->inflight || remote->inflight || !p->e->may_write ||
+		    p->authority != AUTHORITY_FULL) {
+			break; /* its answer queues the pass, and may be the Retry or the job */
 		}
 		if (wc->fails > 0 && !wc->rested && !wc->bout.refused) {
 			/*
