@@ -84,8 +84,6 @@ enum {
 	BARREN_BURST = 256 * 1024,
 	BARREN_PER_MS = 16, /* are forgiven */
 	BARREN_LINE = 16,   /* what a line costs beside its bytes */
-	EPOCH_REFUSED_MS = 60 * 1000,
-	REFUSED_GAP_MS = 15 * 1000, /* a new watch that is refused later begins it again */
 	LIST_LIMIT = 500,
 	RELIST_MAX = 200, /* objects: so many are listed again after a loss, more are resumed */
 
@@ -175,11 +173,6 @@ struct kind_state {
 	bool no_status;     /* job kinds: its status is no subresource, but part of the object */
 	char *owned_plural; /* job kinds */
 	uint64_t high;      /* highest version seen in this epoch, by watches that are closed */
-	/*
-	 * Its lists are refused since then, and last: a watch that is closed and opened again, for
-	 * a new leader or after a contradiction, goes on with the minute that is running.
-	 */
-	int64_t refused_ms, last_refused_ms; /* the first is 0: not */
 };
 
 struct discovery_slot {
@@ -331,10 +324,12 @@ struct watch {
 	bool synced; /* a list was completed in this epoch: what the consumer has may be resumed */
 	bool ready;  /* on this connection: listed, or resumed */
 	bool stale;  /* ... and may be old: the stream broke */
-	bool need_probe; /* the stored rv may be ahead of the server */
-	bool list_bad;   /* this list contained what could not be read */
-	bool headed;     /* this stream has begun to be answered */
-	bool listing;    /* the begin of a list was told, its end not yet */
+	bool need_probe;  /* the stored rv may be ahead of the server */
+	bool behind;      /* the server showed or said that it is behind 'high' */
+	bool doubts_high; /* ... and its store is to be asked whether it went back */
+	bool list_bad;    /* this list contained what could not be read */
+	bool headed;      /* this stream has begun to be answered */
+	bool listing;     /* the begin of a list was told, its end not yet */
 	enum watch_phase phase;
 	char *owned_selector;
 	char *owned_name; /* of the only object that is watched, or "" */
@@ -352,7 +347,6 @@ struct watch {
 	int64_t life_ms;             /* that this stream is given at most */
 	int64_t broken_ms;           /* failing since; 0 = healthy */
 	int64_t broken_before_ms;    /* the same before the head of this stream */
-	int64_t refused_ms;          /* the store is behind 'high' since; 0 = not */
 	int64_t healthy_ms;          /* since */
 	struct call *call;
 	uint64_t stream_no; /* counts what began and ended: the address of a call may come again */
@@ -379,7 +373,12 @@ void watch_retry(struct kube *k, struct watch *w,
 		 int64_t at_least_ms); /* backoff, then watch_again; or the link fails */
 void watch_again(struct kube *k, struct watch *w); /* at once */
 void watch_failed(struct kube *k, struct watch *w, const struct status *st);
-void watch_refused(struct kube *k, struct watch *w); /* the store is behind 'high' */
+void watch_refused(struct kube *k, struct watch *w); /* the server is behind 'high' */
+void watch_probe(struct kube *k, struct watch *w);   /* then the stream from 'rv' */
+/* Asks the store itself for its version: one below 'high' begins a new epoch. */
+void watch_ask_newest(struct kube *k, struct watch *w);
+/* Ends what is on the wire, and the timer. */
+void watch_quiet(struct kube *k, struct watch *w);
 void watch_settled(struct kube *k, struct watch *w);
 void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type, uint64_t rv);
 /* The list is complete as of rv: says so. */

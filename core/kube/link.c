@@ -515,7 +515,6 @@ void link_new_epoch(struct kube *k, struct link *l)
 	l->epoch++;
 	for (size_t i = 0; i < k->kinds->n; i++) {
 		l->kinds[i].high = 0;
-		l->kinds[i].refused_ms = 0;
 	}
 	for (LIST_EACH(n, &l->watches)) {
 		watch_reset(k, LIST_ENTRY(n, struct watch, node));

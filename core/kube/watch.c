@@ -9,11 +9,11 @@
  *
  * The version to resume from moves only with events of the live part of a stream and with
  * bookmarks: a replay comes in no order. A list that fails half-way is begun again (the consumer
- * swaps at its end only), and a list from a store that is behind what we have seen is refused for
- * 60 s; then a new epoch begins. A store that was restored and has come past that version since
- * looks the same to the probe: only a list shows what else it holds. So a short list is fetched
- * again rather than resumed (docs/decisions/0057). A list that contains an object that cannot be
- * read never ends: the engine would take the object for deleted.
+ * swaps at its end only), and so is a list from a store that is behind what we have seen: a replica
+ * that lags, or a store that was restored (watch_probe.c). A store that was restored and has come
+ * past that version since looks the same to the probe: only a list shows what else it holds. So a
+ * short list is fetched again rather than resumed (docs/decisions/0057). A list that contains an
+ * object that cannot be read never ends: the engine would take the object for deleted.
  */
 #include "core/base/alloc.h"
 #include "core/base/backoff.h"
@@ -75,7 +75,7 @@ static void doubt(struct kube *k, struct watch *w)
 }
 
 /* Ends what is on the wire, and the timer. */
-static void quiet(struct kube *k, struct watch *w)
+void watch_quiet(struct kube *k, struct watch *w)
 {
 	call_cancel(k, w->call);
 	w->call = NULL;
@@ -90,7 +90,7 @@ static void quiet(struct kube *k, struct watch *w)
 
 void watch_free(struct kube *k, struct watch *w)
 {
-	quiet(k, w);
+	watch_quiet(k, w);
 	w->l->kinds[w->kind].high = w->high;
 	timer_done(k, &w->timer);
 	frame_done(&w->frame);
@@ -102,24 +102,24 @@ void watch_free(struct kube *k, struct watch *w)
 
 void watch_stop(struct kube *k, struct watch *w)
 {
-	quiet(k, w);
+	watch_quiet(k, w);
 	doubt(k, w);
 	w->ready = false;
 	w->need_probe = true;
 	w->failures = 0;
 	w->broken_ms = 0;
-	w->refused_ms = w->l->kinds[w->kind].refused_ms = 0;
+	w->behind = w->doubts_high = false;
 }
 
 void watch_reset(struct kube *k, struct watch *w)
 {
 	bool on = w->phase != WATCH_OFF;
 
-	quiet(k, w);
+	watch_quiet(k, w);
 	w->rv = 0;
 	w->high = 0;
 	w->synced = false;
-	w->refused_ms = 0;
+	w->behind = w->doubts_high = false;
 	w->broken_ms = 0;
 	if (on) {
 		watch_again(k, w);
@@ -141,7 +141,7 @@ void watch_list_again(struct kube *k, struct watch *w)
 
 uint64_t watch_least(const struct watch *w)
 {
-	return w->l->id == CLUSTER_MANAGER && w->refused_ms == 0 ? 0 : w->high;
+	return w->l->id == CLUSTER_MANAGER && !w->behind ? 0 : w->high;
 }
 
 void watch_answer(struct kube *k, const struct watch *w, const struct answer *an, struct arena *a,
@@ -162,68 +162,17 @@ void watch_answer(struct kube *k, const struct watch *w, const struct answer *an
 		    ret);
 }
 
-static void on_probe(struct kube *k, void *ctx, const struct answer *an)
-{
-	struct watch *w = ctx;
-	struct status st;
-	bool is_secret = w->is_secret;
-
-	w->call = NULL;
-	w->phase = WATCH_OFF;
-	if (an->end != TRANSPORT_OK) {
-		link_suspect(k, w->l);
-		watch_retry(k, w, 0);
-	} else if (an->http == 200) {
-		w->need_probe = false;
-		watch_open_stream(k, w);
-	} else {
-		watch_answer(k, w, an, &k->scratch, &st);
-		watch_failed(k, w, &st);
-	}
-	if (is_secret) {
-		str_wipe(an->body); /* not before a refusal was read */
-	}
-}
-
-/*
- * Asks whether the server has reached the stored version: a server accepts a watch from a future
- * version and then sends no events until it has reached it. Without the selector, since just after
- * a restart only that form is answered at once.
- */
-static void open_probe(struct kube *k, struct watch *w)
-{
-	struct call_spec s = {.done = on_probe, .ctx = w};
-	struct buf path;
-	enum mk_code code = ERR_NO_MEMORY;
-
-	buf_init(&path, URL_MAX);
-	watch_path(k, w, &path);
-	url_query_u64(&path, "limit", 1);
-	url_query(&path, "resourceVersionMatch", STR("NotOlderThan"));
-	url_query_u64(&path, "resourceVersion", w->rv);
-	w->phase = WATCH_PROBE;
-	s.req = (struct transport_request){.method = "GET",
-					   .path = buf_str(&path),
-					   .cls = TRANSPORT_READ,
-					   .timeout_ms = STEP_TIMEOUT_MS};
-	if (!path.failed) {
-		code = call_start(k, w->l, &s, &w->call, NULL);
-	}
-	buf_done(&path);
-	if (code != ERR_OK) {
-		watch_retry(k, w, 0);
-	}
-}
-
 void watch_again(struct kube *k, struct watch *w)
 {
-	quiet(k, w);
+	watch_quiet(k, w);
 	if (w->need_probe && w->n_objects <= RELIST_MAX) {
 		w->rv = 0;
 	}
-	if (w->synced && w->rv != 0) {
+	if (w->doubts_high) {
+		watch_ask_newest(k, w);
+	} else if (w->synced && w->rv != 0) {
 		if (w->need_probe) {
-			open_probe(k, w);
+			watch_probe(k, w);
 		} else {
 			watch_open_stream(k, w);
 		}
@@ -279,7 +228,7 @@ static void note_failure(const struct kube *k, struct watch *w)
 /* Does the link need a watch that fails? A store that is behind does not count here. */
 static bool may_break(const struct watch *w)
 {
-	return w->core && w->l->phase == PHASE_UP && w->refused_ms == 0 && w->broken_ms != 0;
+	return w->core && w->l->phase == PHASE_UP && !w->behind && w->broken_ms != 0;
 }
 
 /* ... for too long? */
@@ -310,7 +259,7 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 {
 	int64_t delay;
 
-	quiet(k, w);
+	watch_quiet(k, w);
 	doubt(k, w);
 	note_failure(k, w);
 	if (is_broken(k, w)) {
@@ -330,33 +279,6 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 }
 
 /* --- failures -------------------------------------------------------------------------------- */
-
-void watch_refused(struct kube *k, struct watch *w)
-{
-	struct kind_state *kind = &w->l->kinds[w->kind];
-	bool goes_on = kind->refused_ms != 0 && k->mono_ms - kind->last_refused_ms < REFUSED_GAP_MS;
-
-	if (w->refused_ms == 0) {
-		w->refused_ms = goes_on ? kind->refused_ms : k->mono_ms;
-		watch_emit_list(k, w, EV_BEHIND, 0);
-	}
-	kind->refused_ms = w->refused_ms;
-	kind->last_refused_ms = k->mono_ms;
-	w->rv = 0; /* no resuming: list, not older than the highest seen */
-	if (k->mono_ms - w->refused_ms >= EPOCH_REFUSED_MS) {
-		quiet(k, w);
-		w->phase = WATCH_WAIT; /* so that the reset opens it again */
-		link_new_epoch(k, w->l);
-		return;
-	}
-	/*
-	 * A replica that lags catches up in seconds: ask at a steady pace, without the backoff of
-	 * other failures.
-	 */
-	quiet(k, w);
-	w->phase = WATCH_WAIT;
-	timer_set(k, &w->timer, k->mono_ms + 2000 + rng_range(&k->rng, 0, 2000));
-}
 
 /* The kind itself is refused here. */
 static void kind_failed(struct kube *k, struct watch *w, const struct status *st)
@@ -416,7 +338,7 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 {
 	bool resuming = w->synced && w->rv != 0;
 
-	quiet(k, w);
+	watch_quiet(k, w);
 	note_failure(k, w);
 	if (st->rv_too_large) {
 		watch_refused(k, w);
@@ -488,7 +410,7 @@ void watch_listed(struct kube *k, struct watch *w, uint64_t rv)
 	w->synced = true;
 	w->stale = false;
 	w->need_probe = false;
-	w->refused_ms = w->l->kinds[w->kind].refused_ms = 0;
+	w->behind = w->doubts_high = false;
 	w->l->kinds[w->kind].denials = 0;
 	watch_emit_list(k, w, EV_LIST_END, rv);
 }

@@ -36,18 +36,9 @@ void excuse_disturbed(struct plane *p, bool on)
 	p->bad_until = on ? INT64_MAX : p->sim->now;
 }
 
-/*
- * A store that went back meanwhile, or less than a minute before, is believed again, and listed, a
- * minute after it first refused a watch (decision 0057).
- */
 bool excuse_late(const struct sim *s, const struct plane *p)
 {
-	int64_t healed = HEALED_MS;
-
-	if (p->restored_at > 0 && p->bad_since < p->restored_at + HEALED_MS) {
-		healed += HEALED_MS;
-	}
-	return p->bad_until == INT64_MAX || s->now < p->bad_until + healed;
+	return p->bad_until == INT64_MAX || s->now < p->bad_until + HEALED_MS;
 }
 
 bool excuse_unseen(const struct sim *s, const struct plane *p)
