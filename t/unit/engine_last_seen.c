@@ -37,18 +37,59 @@ static void is_over(struct world *w, struct object *wl, const char *state, const
 	w_free(w);
 }
 
-static void while_it_runs(void)
+/* 'keeps': with lostWorkerPolicy Keep, which waits for what may run, and not for what has ended. */
+static void while_it_runs(bool keeps)
 {
 	struct world *w = w_new(2);
 	struct object *wl = running_job(w);
 
+	w->lost_keep = keeps;
 	ends_unlisted(w, "wl-j");
 	goes(w);
-	w_later(w, TIMEOUT - 60 * 1000);
+	w->full = true;
+	w_take(w);
+	w_later(w, 60 * 1000);
+	ok(strstr(w_take(w), "is out of reach since 2027-01-15T08:00:01Z: the job there has ended, "
+			     "and its end counts as it was seen before, unless more of it is seen "
+			     "until 2027-01-15T08:15:01Z"),
+	   keeps ? "Keep: an Event reports within a minute what is known" : "an Event reports it");
+	w_later(w, TIMEOUT - 120 * 1000);
 	ok(!strstr(wl->text, "\"Finished\""), "a clone has ended, and its worker goes: it is "
 					      "waited for");
 	w_later(w, 2 * 60 * 1000);
 	is_over(w, wl, "Ready", "... and the job does not run again");
+}
+
+/*
+ * The copy itself was seen to have ended, and the manager did not take its status before the worker
+ * went.
+ */
+static void while_its_end_is_refused(bool keeps)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->lost_keep = keeps;
+	w_restart(w);
+	w_later(w, 1000);
+	w->rig = (struct rig){.times = 1000000,
+			      .type = OP_MERGE,
+			      .cluster = CLUSTER_MANAGER,
+			      .kind = JOB,
+			      .outcome = OUTCOME_REFUSED,
+			      .code = ERR_UNAVAILABLE};
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	w_later(w, 1000);
+	goes(w);
+	w->rig.times = 0;
+	w_later(w, TIMEOUT + 60 * 1000);
+	ok(strstr(w_find(w, 0, JOB, "ns", "j")->text, "\"Complete\"") != NULL,
+	   keeps ? "Keep: the copy has ended, and its worker goes: its end comes home"
+		 : "the copy has ended, and its worker goes: its end comes home");
+	is_str(check_state(w, wl), "Ready", "... and it does not run again");
+	w_free(w);
 }
 
 /* The Workload is evicted as well; 'released': Kueue takes its quota and gives it again. */
@@ -88,11 +129,12 @@ static void while_it_is_released(void)
 	is_over(w, wl, "Pending", "... and the job does not run again");
 }
 
-static void while_a_slice_waits(void)
+static void while_a_slice_waits(bool keeps)
 {
 	struct object *new;
 	struct world *w = slice_waits(&new, 0);
 
+	w->lost_keep = keeps;
 	ends_unlisted(w, old_name);
 	goes(w);
 	w_later(w, TIMEOUT + 60 * 1000);
@@ -189,10 +231,14 @@ int main(void)
 	all_goes();
 	name_is_cleared(false);
 	name_is_cleared(true);
-	while_it_runs();
+	while_it_runs(false);
+	while_it_runs(true);
+	while_its_end_is_refused(false);
+	while_its_end_is_refused(true);
 	while_it_is_evicted(false);
 	while_it_is_evicted(true);
 	while_it_is_released();
-	while_a_slice_waits();
+	while_a_slice_waits(false);
+	while_a_slice_waits(true);
 	return done_testing();
 }

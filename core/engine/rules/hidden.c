@@ -16,26 +16,37 @@
 
 enum { REPORT_MS = 30 * 1000 }; /* most outages are shorter */
 
-/*
- * Retry, unless the job was seen to have ended: another cluster shows it, or the winner did. 'k':
- * where it was; NULL: not known.
- */
-static void lost_for_good(struct pass *p, const struct clone *k, enum rule rule, mk_str words)
+/* When an end that was seen before counts as the last word: also with lostWorkerPolicy Keep. */
+static int64_t end_counts_at(const struct engine *e, int64_t since, int64_t deadline)
 {
-	struct clone *ended = finish_ended(p);
+	int64_t at = lost_after(e, since, lost_patience(e));
 
+	return at < deadline ? at : deadline;
+}
+
+/*
+ * Out of sight since 'since': Retry at the deadline, unless the job was seen to have ended: another
+ * cluster shows it, or the winner did. 'k': where it was; NULL: not known.
+ */
+static void lost(struct pass *p, const struct clone *k, int64_t since, int64_t deadline,
+		 enum rule rule, mk_str words)
+{
+	struct clone *ended;
+
+	if (!pass_is_due(p, end_counts_at(p->e, since, deadline))) {
+		return;
+	}
+	ended = finish_ended(p);
 	if (ended) {
 		finish_local(p, ended);
-	} else if (p->grouped || finish_is_told(p)) {
+	} else if ((p->grouped || finish_is_told(p)) && pass_is_due(p, deadline)) {
 		verdict_retry(p, k, rule, words, NULL);
 	}
 }
 
 void hidden_lost(struct pass *p, const struct clone *k, int64_t since, enum rule rule, mk_str words)
 {
-	if (pass_is_due(p, lost_deadline(p->e, k->c, since))) {
-		lost_for_good(p, k, rule, words);
-	}
+	lost(p, k, since, lost_deadline(p->e, k->c, since), rule, words);
 }
 
 /*
@@ -60,6 +71,12 @@ struct loss {
 	int64_t date;            /* of 'since', wall ms, a whole second */
 };
 
+/* A time to come, monotonic ms. */
+static mk_str rfc3339_of(struct engine *e, int64_t at)
+{
+	return time_rfc3339(&e->scratch, e->wall + (at - e->now));
+}
+
 /* What follows from it, for users. */
 static mk_str then_of(struct pass *p, const struct loss *l)
 {
@@ -69,6 +86,13 @@ static mk_str then_of(struct pass *p, const struct loss *l)
 		return arena_printf(&e->scratch, "%.*s, so the job is not run elsewhere",
 				    STR_ARG(authority_words(p)));
 	}
+	if (finish_ended(p)) {
+		return arena_printf(
+			&e->scratch,
+			"the job there has ended, and its end counts as it was seen before, unless "
+			"more of it is seen until %.*s",
+			STR_ARG(rfc3339_of(e, end_counts_at(e, l->since, l->deadline))));
+	}
 	if (l->deadline == INT64_MAX) {
 		return STR("its return is waited for without limit (lostWorkerPolicy: Keep)");
 	}
@@ -76,7 +100,7 @@ static mk_str then_of(struct pass *p, const struct loss *l)
 		&e->scratch,
 		"the job there counts as lost at %.*s (workerLostTimeout), and is queued again "
 		"then",
-		STR_ARG(time_rfc3339(&e->scratch, e->wall + (l->deadline - e->now))));
+		STR_ARG(rfc3339_of(e, l->deadline)));
 }
 
 /*
@@ -155,7 +179,7 @@ bool hidden_elsewhere(struct pass *p, struct clone *k, int64_t since)
 		if (copied_won_there(p, k) >= 0 && !is_losers(p, k) && !copied_is_unclear(p)) {
 			return false;
 		}
-		lost_for_good(p, k, R_LOST, STR("Admitting remote lost"));
+		lost(p, k, since, since, R_LOST, STR("Admitting remote lost"));
 	}
 	return true;
 }
@@ -174,7 +198,5 @@ void hidden_cluster(struct pass *p, mk_str name)
 	l.deadline = e->o.worker_lost_keep ? INT64_MAX
 					   : lost_after(e, l.since, e->o.worker_lost_timeout_ms);
 	report(p, &l, &r->lost_reported);
-	if (pass_is_due(p, l.deadline)) {
-		lost_for_good(p, NULL, R_LOST, STR("Admitting remote lost"));
-	}
+	lost(p, NULL, l.since, l.deadline, R_LOST, STR("Admitting remote lost"));
 }
