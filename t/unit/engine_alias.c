@@ -491,8 +491,55 @@ static void name_goes_while_a_lost_one_returns(void)
 	w_free(w);
 }
 
+/*
+ * A job was lost with its winner's connection, and is queued again. A name outside of the config
+ * shows its copy: what is seen there counts, although the config's name is out of reach.
+ */
+static void copy_of_a_round_before(bool ended)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 16 * 60 * 1000);
+	evict(w, wl, "AdmissionCheck");
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"spec\":{\"suspend\":true}}");
+	w_later(w, 5000);
+	release_quota(w, wl);
+	w_later(w, 5000);
+	if (ended) {
+		w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+			"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+			"\"Complete\",\"status\":\"True\"}]}}");
+		w_patch(w, clone_of(w, 2, "wl-j"),
+			"{\"metadata\":{\"annotations\":{\"multikueued.io/"
+			"manager-id\":\"other\"}}}");
+	}
+	give_quota(w, wl);
+	w_later(w, 5000);
+	alias(w, 3, 2);
+	w_later(w, 5000);
+	is_int(w_find(w, 2, JOB, "ns", "j") != NULL, ended,
+	       ended ? "the copy of a lost worker has ended, beside another manager's clone: it "
+		       "stays, as another name shows it"
+		     : "the copy of a lost worker runs, as another name shows: it is removed");
+	if (ended) {
+		ok(strstr(w_str(w, w_find(w, 0, JOB, "ns", "j"), "/status/conditions"),
+			  "Complete") != NULL,
+		   "... and its end comes home");
+	}
+	admit(w, 1, "wl-j");
+	w_later(w, 60000);
+	is_int(w_find(w, 1, JOB, "ns", "j") != NULL, !ended,
+	       ended ? "... and is not run again" : "... before another worker takes the job");
+	w_free(w);
+}
+
 int main(void)
 {
+	copy_of_a_round_before(true);
+	copy_of_a_round_before(false);
 	in_no_config(false);
 	in_no_config(true);
 	job_is_seen_first();

@@ -115,9 +115,18 @@ static bool races(const struct pass *p)
 	       !(p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING));
 }
 
+/* Does it show a copy of the job, which runs there or has ended? */
+static bool shows_copy(const struct pass *p, const struct clone *k)
+{
+	enum twin t = twin_there(p, k);
+
+	return twin_is_ours(t) || t == TWIN_STALE;
+}
+
 /*
  * Does 'k' stand for the server rather than 'than', which comes before it? The winner's name does,
- * as long as it is connected or the other one is not. What is to be removed can be reached by any.
+ * as long as it is connected or the other one is not. What is to be removed can be reached by any,
+ * and what is seen of a round before counts, whichever name shows it.
  */
 static bool is_preferred(const struct pass *p, const struct clone *k, const struct clone *than)
 {
@@ -127,8 +136,8 @@ static bool is_preferred(const struct pass *p, const struct clone *k, const stru
 	if (won && cluster_up(k->c) == cluster_up(than->c)) {
 		return str_is(winner, k->c->name);
 	}
-	return (won || !races(p) || k->in_config == than->in_config) && cluster_up(k->c) &&
-	       !cluster_up(than->c);
+	return cluster_up(k->c) && !cluster_up(than->c) &&
+	       (won || !races(p) || k->in_config == than->in_config || shows_copy(p, k));
 }
 
 /* True when no other name of the same server shows this object, or may show it soon. */
@@ -191,9 +200,9 @@ void alias_mark(struct pass *p)
 			if (is_preferred(p, other, speaker)) {
 				/*
 				 * A winner whose name has left the config goes on while the config
-				 * names the same server.
+				 * names the same server. Only its names are nominated.
 				 */
-				other->in_config |= speaker->in_config;
+				other->in_config |= speaker->in_config && !races(p);
 				speaker->twin = TWIN_ALIAS;
 				speaker->speaker = other;
 				speaker = other;
