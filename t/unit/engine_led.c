@@ -352,8 +352,43 @@ static void evicted_with_its_winner_in_sight(void)
 	w_free(w);
 }
 
+/*
+ * The winner's name has led elsewhere, and leads nowhere now: none of its credentials is good. The
+ * manager's clock was an hour ahead when the job won. What another name shows at the server that is
+ * known to have won counts, whatever the dates say.
+ */
+static void led_nowhere(void)
+{
+	struct world *w = w_new(3);
+	struct object *wl = a_job(w, "j");
+
+	w_settle(w);
+	w->wall += 3600 * SECOND;
+	admit(w, 2, "wl-j");
+	w_settle(w);
+	w->wall -= 3600 * SECOND;
+	w_later(w, 10 * SECOND);
+	lead(w, 2, OTHER);
+	lead(w, 3, 2);
+	w->stay_down[2] = true;
+	w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w2"),
+		"{\"data\":{\"kubeconfig\":\"none\"}}");
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 60 * SECOND);
+	ok(runs_on(w, wl), "the winner's name leads nowhere, after it led elsewhere: it runs on");
+	w_patch(w, w_find(w, 2, JOB, "ns", "j"),
+		"{\"status\":{\"active\":null,\"succeeded\":2,\"conditions\":[{\"type\":"
+		"\"Complete\",\"status\":\"True\"}]}}");
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	w_later(w, 10 * SECOND);
+	ok(strstr(w_str(w, wl, "/status/conditions"), "Succeeded") != NULL,
+	   "... to its end, which comes home at once by the name that shows it");
+	w_free(w);
+}
+
 int main(void)
 {
+	led_nowhere();
 	evicted_with_its_winner_in_sight();
 	evicted_and_shared();
 	running_without_a_winner();

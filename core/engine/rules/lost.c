@@ -112,6 +112,21 @@ static bool is_doubtful(const struct pass *p, const struct clone *k)
 	       str_is(p->f->s[S_CLUSTER], k->c->name) && !shows_others(p->e, k->c);
 }
 
+/*
+ * Was the job sent before the name led to the server to which it led last? Where it is known which
+ * server has won, that tells, and not a date by a clock that may have been wrong.
+ */
+static bool is_sent_before(struct pass *p, const struct cluster *c)
+{
+	const uint64_t won = copied_won_place(p);
+
+	if (won != 0 && c->own.place != 0) {
+		return c->own.moved_ms > 0 && won != c->own.place;
+	}
+	return c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
+	       lost_sent_at(p) <= c->own.moved_ms;
+}
+
 /* Does the server show the kind? What was seen under the name before may be another server's. */
 static bool is_listed(const struct pass *p, const struct clone *k)
 {
@@ -137,8 +152,7 @@ int64_t lost_elsewhere(struct pass *p, struct clone *k)
 	if (there < 0) {
 		return e->now - (e->wall - server_left_ms(e, c, copied_won_place(p)));
 	}
-	before = c->own.moved_ms > 0 && p->f->since_ms <= c->own.moved_ms &&
-		 lost_sent_at(p) <= c->own.moved_ms;
+	before = is_sent_before(p, c);
 	if (before ? copied_only_since(p, k)
 		   : !table_known(by->c, KIND_WORKLOAD) || !is_doubtful(p, k)) {
 		return INT64_MAX;
