@@ -104,7 +104,9 @@ int64_t hidden_since(const struct cluster *c, uint16_t kind)
 	const struct table *t = c->tables[kind];
 
 	if (!cluster_up(c)) {
-		return c->failed ? c->own.lost_at : INT64_MAX;
+		return !c->failed                         ? INT64_MAX
+		       : c->own.shown_at > c->own.lost_at ? c->own.shown_at
+							  : c->own.lost_at;
 	}
 	return t && (t->service != SERVICE_YES || !t->synced) ? t->hidden_at : INT64_MAX;
 }

@@ -113,12 +113,12 @@ struct lasting {
 	bool gone_now, gone_before; /* an operator declared that server, the former one lost */
 
 	/* rules/alias.c */
-	bool shared;    /* another cluster leads to the same server */
-	char *server;   /* its identity, or the uid of an object where that is hidden */
-	uint64_t place; /* of 'server', as server_place() */
+	bool shared;      /* another cluster leads to the same server */
+	int64_t shown_at; /* monotonic ms until when another one showed it */
+	char *server;     /* its identity, or the uid of an object where that is hidden */
+	uint64_t place;   /* of 'server', as server_place() */
 	/* clusters/clusters.c */
 	char *identity; /* uid of the kube-system there, "" hidden; NULL not known */
-
 	struct failures failures;
 	struct shared_id shared_id; /* rules/shared.c */
 

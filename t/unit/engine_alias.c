@@ -386,6 +386,35 @@ static void winner_is_down(void)
 	w_free(w);
 }
 
+/*
+ * The winner's name has been out of reach for long, and then the other name goes, its connection
+ * or its Secret: from then on the server is out of reach.
+ */
+static void last_name_goes(bool leads_away)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	alias(w, 3, 2);
+	wl = running_job(w);
+	w->stay_down[2] = true;
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 3600 * 1000);
+	if (leads_away) {
+		w->alias_of[3] = 0;
+		w_patch(w, w_find(w, 0, KIND_SECRET, "kueue-system", "w3"),
+			"{\"data\":{\"kubeconfig\":\"bmV3\"}}");
+	} else {
+		w->stay_down[w->links[3]] = true;
+		w_link(w, w->links[3], LINK_DOWN);
+	}
+	w_later(w, 14 * 60 * 1000);
+	is_str(check_state(w, wl), "Ready", "the server is waited for since no name leads there");
+	w_later(w, 2 * 60 * 1000);
+	is_str(check_state(w, wl), "Retry", "... for workerLostTimeout");
+	w_free(w);
+}
+
 /* The config's name for a loser's server is out of reach, and another one leads there. */
 static void loser_is_down(bool deleted)
 {
@@ -558,6 +587,8 @@ int main(void)
 	without_job_under_other_name(true);
 	one_view_is_old();
 	winner_is_down();
+	last_name_goes(false);
+	last_name_goes(true);
 	loser_is_down(true);
 	loser_is_down(false);
 	ended_by_a_name_unknown();

@@ -57,6 +57,7 @@ struct cluster *cluster_make(struct engine *e, mk_str name)
 	}
 	c->id = next_number(e);
 	c->own.lost_at = INT64_MAX;
+	c->own.shown_at = INT64_MIN;
 	c->clash_at = INT64_MIN;
 	queue_item_init(&c->item, ITEM_CLUSTER, STR_NONE);
 	list_init(&c->waits);
@@ -439,6 +440,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 			return;
 		}
 		c->own.lost_at = INT64_MAX;
+		c->own.shown_at = INT64_MIN;
 		c->own.path_said = 0;
 		c->own.unclear = false;
 	}

@@ -53,6 +53,9 @@ void link_event(struct engine *e, struct cluster *c, const struct event *ev)
 	bool back = ev->link == LINK_UP && before != LINK_UP && c->id != CLUSTER_MANAGER &&
 		    (c->failed || e->now - e->start_ms > START_MS);
 
+	if (before == LINK_UP && ev->link != LINK_UP) {
+		alias_hide(e, c);
+	}
 	c->link = ev->link;
 	count_try(e, c, ev);
 	if (ev->link == LINK_UP) {

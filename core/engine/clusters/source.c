@@ -8,6 +8,7 @@
 #include "core/engine/clusters/clusters.h"
 #include "core/engine/clusters/profile.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/alias.h"
 #include "core/engine/store/touch.h"
 
 void source_disconnect(struct engine *e, struct cluster *c)
@@ -15,6 +16,9 @@ void source_disconnect(struct engine *e, struct cluster *c)
 	struct op op = {
 		.type = OP_DISCONNECT, .cluster = c->id, .kind = KIND_CLUSTER, .subresource = ""};
 
+	if (cluster_up(c)) {
+		alias_hide(e, c);
+	}
 	if (c->wanted) {
 		op.name = arena_dup(e->out->arena, str_of(c->name));
 		ops_plain(e, &op, R_DISCONNECT);

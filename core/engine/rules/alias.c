@@ -55,12 +55,24 @@ bool alias_is_known(const struct cluster *c)
 	return !c->own.moved && (str_of(c->own.server).n > 0 || cluster_up(c));
 }
 
+void alias_hide(struct engine *e, const struct cluster *c)
+{
+	for (WORKERS_EACH(other, e)) {
+		if (c->own.shared && other != c && alias_same_server(c, other)) {
+			other->own.shown_at = e->now;
+		}
+	}
+}
+
 void alias_know(struct engine *e, struct cluster *c, mk_str server)
 {
 	if (str_eq(str_of(c->own.server), server)) {
 		return;
 	}
 	if (c->own.shared) {
+		if (cluster_up(c) && c->up_at < e->now) {
+			alias_hide(e, c);
+		}
 		find_others(e, c, true);
 	}
 	if (!keep_str(&c->own.server, server)) {
