@@ -15,7 +15,7 @@ struct pass;
 
 /* The cluster leads to that server; "": unknown. */
 void alias_know(struct engine *e, struct cluster *c, mk_str server);
-/* The cluster, which was up, shows its server no more: others that lead there may be down longer. */
+/* The cluster shows its server no more: the links of others that lead there may be down longer. */
 void alias_hide(struct engine *e, const struct cluster *c);
 /*
  * Clone or job 'r' was seen for the first time: does another cluster show the same object? Used for
