@@ -260,8 +260,32 @@ static void beside_another_check(void)
 	w_free(w);
 }
 
+/*
+ * A client has cleared status.clusterName, the winner has left the config and is out of reach, and
+ * a new process looks: the check's message alone still has the winner's name.
+ */
+static void told_winner_left_the_config(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_stop(w);
+	w->stay_down[2] = true;
+	w_patch(w, w_find(w, 0, KIND_CONFIG, "", "cfg"), "{\"spec\":{\"clusters\":[\"w1\"]}}");
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	w_restart(w);
+	w_link(w, 2, LINK_DOWN);
+	w_later(w, 840000);
+	is_str(check_state(w, wl), "Ready",
+	       "the winner that only the message names is out of reach: it is waited for");
+	w_later(w, 120000);
+	is_str(check_state(w, wl), "Retry", "... until it counts as lost");
+	w_free(w);
+}
+
 int main(void)
 {
+	told_winner_left_the_config();
 	cluster_added();
 	added_while_it_runs();
 	config_deleted();

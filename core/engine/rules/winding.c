@@ -266,6 +266,13 @@ void winding_unrecorded(struct pass *p)
 	}
 }
 
+/* A config names all clusters that count, but for a winner that the check's message names. */
+static bool counts(struct pass *p, const struct clone *k)
+{
+	return !p->config || k->in_config || copied_on(p, k) ||
+	       str_is(verdict_told_winner(p), k->c->name);
+}
+
 /*
  * May the clone still appear? In reach, a get tells; a cluster out of reach is waited for as long
  * as a lost winner.
@@ -274,7 +281,7 @@ static bool may_turn_up(struct pass *p, struct clone *k)
 {
 	int64_t since = hidden_since(k->c, KIND_WORKLOAD);
 
-	if (k->twin != TWIN_UNKNOWN || (p->config && !k->in_config && !copied_on(p, k))) {
+	if (k->twin != TWIN_UNKNOWN || !counts(p, k)) {
 		return false;
 	}
 	if (cluster_up(k->c)) {
@@ -355,9 +362,6 @@ void winding_without_cluster(struct pass *p)
 	for (WORKERS_EACH(c, p->e)) {
 		struct clone hidden = {.c = c, .twin = TWIN_UNKNOWN};
 
-		if (p->config) {
-			break; /* it names all that count */
-		}
 		unknown |= !pass_clone_on(p, c) && !table_known(c, KIND_WORKLOAD) &&
 			   may_turn_up(p, &hidden);
 	}
