@@ -129,6 +129,37 @@ static void while_it_is_released(void)
 	is_over(w, wl, "Pending", "... and the job does not run again");
 }
 
+/*
+ * Another client has removed the copy and the worker's Kueue has told its end before, while no
+ * process looked. The round is over, and perhaps the next one has begun.
+ */
+static void before_the_round(bool released, bool queued)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, clone_of(w, 2, "wl-j"),
+		"{\"metadata\":{\"ownerReferences\":[{\"apiVersion\":\"batch/v1\",\"kind\":"
+		"\"Job\",\"name\":\"j\",\"uid\":\"copy\"}]}}");
+	w_stop(w);
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	clone_condition(w, 2, "wl-j", "Finished", "Succeeded", true);
+	evict(w, wl, "Preempted");
+	w_patch(w, wl, "{\"status\":{\"clusterName\":null}}");
+	if (released) {
+		release_quota(w, wl);
+	}
+	if (queued) {
+		give_quota(w, wl);
+	}
+	w_start(w);
+	w_later(w, 60 * 1000);
+	is_over(w, wl, "Pending",
+		queued     ? "a clone alone tells that the job has ended, in a round before"
+		: released ? "... and no round has begun"
+			   : "... and the round is being ended");
+}
+
 static void while_a_slice_waits(bool keeps)
 {
 	struct object *new;
@@ -238,6 +269,9 @@ int main(void)
 	while_it_is_evicted(false);
 	while_it_is_evicted(true);
 	while_it_is_released();
+	before_the_round(false, false);
+	before_the_round(true, false);
+	before_the_round(true, true);
 	while_a_slice_waits(false);
 	while_a_slice_waits(true);
 	return done_testing();

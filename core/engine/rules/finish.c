@@ -354,16 +354,20 @@ bool finish_has_ended(struct pass *p, const struct clone *k)
 }
 
 /*
- * The same where no list shows the job: as the clone said when it was seen last, if it is the one
- * that won.
+ * The same where the job is not seen, or is gone: as the clone said when it was seen last. It won
+ * in this round, or a job is its owner, and so was made there in one before: on a clone that never
+ * won another client's Finished is no end.
  */
 static bool has_ended_unseen(struct pass *p, const struct clone *k)
 {
 	const struct wl_cluster *wc = wl_cluster_known(p->w, k->c->id);
+	enum twin job = twin_there(p, k);
 
 	return k->twin != TWIN_ALIAS && finish_tells_the_end(k) &&
-	       twin_there(p, k) == TWIN_UNKNOWN && twin_is_ours(twin_of_clone_seen(p, k->r)) &&
-	       (winner_of(p) == k->c || (wc && wc->bout.won_at != 0));
+	       (job == TWIN_UNKNOWN || job == TWIN_ABSENT) &&
+	       twin_is_ours(twin_of_clone_seen(p, k->r)) && counts(p, k) &&
+	       (winner_of(p) == k->c || (wc && wc->bout.won_at != 0) ||
+		k->r->facts->s[S_OWNER_UID].n > 0);
 }
 
 struct clone *finish_ended(struct pass *p)
@@ -570,11 +574,6 @@ bool finish_owes(struct pass *p)
 	return owes;
 }
 
-static bool is_finished_as(const struct clone *k, const char *reason)
-{
-	return str_is(k->r->facts->s[S_FINISHED_REASON], reason);
-}
-
 bool finish_tells_the_end(const struct clone *k)
 {
 	return clone_is(k, F_FINISHED) && tells_the_end(k->r->facts);
@@ -582,15 +581,17 @@ bool finish_tells_the_end(const struct clone *k)
 
 void finish_remotely(struct pass *p, struct clone *k)
 {
-	if (slices_is_replaced(p, k->r->facts->s[S_FINISHED_REASON])) {
+	mk_str reason = k->r->facts->s[S_FINISHED_REASON];
+
+	if (slices_is_replaced(p, reason)) {
 		return; /* Kueue finishes the local Workload for the same reason */
 	}
-	if (is_finished_as(k, "OutOfSync")) {
+	if (str_is(reason, "OutOfSync")) {
 		verdict_out_of_sync(p, k);
-	} else if (is_finished_as(k, "OwnerNotFound")) {
+	} else if (str_is(reason, "OwnerNotFound")) {
 		/* The job was removed on the worker: that does not tell how it ended. */
 		rest_copy_gone(p, k, "job", true);
-	} else if (is_finished_as(k, "FailedToStart")) {
+	} else if (str_is(reason, "FailedToStart")) {
 		verdict_not_started(p, k);
 	} else {
 		finish_local(p, k);

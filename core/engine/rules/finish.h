@@ -46,8 +46,8 @@ bool finish_would_owe(struct pass *p, const struct clone *k);
 bool finish_has_ended(struct pass *p, const struct clone *k);
 /*
  * The first clone with such a job: of an earlier round, when its cluster was lost, or on the
- * winner's server under another name; or one out of sight that was seen to be Finished. NULL: there
- * is none.
+ * winner's server under another name; or one that was seen to be Finished, whose job is out of
+ * sight or gone. NULL: there is none.
  */
 struct clone *finish_ended(struct pass *p);
 /* Handles a Finished clone: the end of the Workload, or a new try. */
