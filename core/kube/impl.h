@@ -8,7 +8,7 @@
  *   discovery.c which kinds it serves
  *   watch.c    one (cluster, kind): list, stream, resume
  *   watch_stream.c, watch_list.c  its lines, its pages
- *   watch_object.c  lines that need no tree, or not all of it
+ *   watch_object.c  objects: in lines that need no tree, or not all of it
  *   access.c   credentials from a provider's program; credential.c parses its answer
  *   secret.c   kubeconfigs of the manager's Secrets and of files, which never leave core/kube
  *   file.c     kubeconfigs of files
@@ -330,6 +330,7 @@ struct watch {
 	bool list_bad;    /* this list contained what could not be read */
 	bool headed;      /* this stream has begun to be answered */
 	bool listing;     /* the begin of a list was told, its end not yet */
+	bool failing;     /* told to the consumer */
 	enum watch_phase phase;
 	char *owned_selector;
 	char *owned_name; /* of the only object that is watched, or "" */
@@ -370,7 +371,8 @@ void watch_list_again(struct kube *k,
 void watch_open_list(struct kube *k, struct watch *w);
 void watch_open_stream(struct kube *k, struct watch *w);
 void watch_retry(struct kube *k, struct watch *w,
-		 int64_t at_least_ms); /* backoff, then watch_again; or the link fails */
+		 int64_t at_least_ms, /* backoff, then watch_again; or the link fails */
+		 mk_str why);
 void watch_again(struct kube *k, struct watch *w); /* at once */
 void watch_failed(struct kube *k, struct watch *w, const struct status *st);
 void watch_refused(struct kube *k, struct watch *w); /* the server is behind 'high' */
@@ -381,6 +383,7 @@ void watch_ask_newest(struct kube *k, struct watch *w);
 void watch_quiet(struct kube *k, struct watch *w);
 void watch_settled(struct kube *k, struct watch *w);
 void watch_emit_list(struct kube *k, const struct watch *w, enum event_type type, uint64_t rv);
+void watch_emit_failing(struct kube *k, const struct watch *w, mk_str text);
 /* The list is complete as of rv: says so. */
 void watch_listed(struct kube *k, struct watch *w, uint64_t rv);
 /*

@@ -203,7 +203,7 @@ static void on_timer(struct kube *k, void *ctx)
 	if (w->phase == WATCH_STREAM && !w->headed) {
 		/* The server sends the head of a stream at once: a proxy holds it back. */
 		w->need_probe = true;
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("the watch gets no answer"));
 		return;
 	}
 	/*
@@ -255,8 +255,18 @@ static void fail_broken(struct kube *k, struct watch *w)
 			       kind->group.n > 0 ? "." : "", STR_ARG(kind->group)));
 }
 
-void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
+/* The link does not need it: the consumer is told when it fails for so long, and the link stays. */
+static void tell_failing(struct kube *k, struct watch *w, int64_t at_ms, mk_str why)
 {
+	if (!w->core && !w->failing && at_ms - w->broken_ms >= BROKEN_MAX_MS) {
+		w->failing = true;
+		watch_emit_failing(k, w, why.n > 0 ? why : STR("its watch fails"));
+	}
+}
+
+void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms, mk_str why)
+{
+	mk_str kept = arena_dup(&k->scratch, why); /* it may point into what is freed below */
 	int64_t delay;
 
 	watch_quiet(k, w);
@@ -276,6 +286,7 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms)
 	}
 	w->phase = WATCH_WAIT;
 	timer_set(k, &w->timer, k->mono_ms + delay);
+	tell_failing(k, w, k->mono_ms + delay, kept);
 }
 
 /* --- failures -------------------------------------------------------------------------------- */
@@ -286,7 +297,7 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
 	bool missing = st->not_served;
 
 	if (st->http == 401 && access_is_pending(w->l)) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, st->text);
 		return;
 	}
 	if (st->http == 401) {
@@ -312,14 +323,14 @@ static void kind_failed(struct kube *k, struct watch *w, const struct status *st
  * A server error at the stored version: again a few times, then a list, in case the version causes
  * the error.
  */
-static void server_failed(struct kube *k, struct watch *w)
+static void server_failed(struct kube *k, struct watch *w, mk_str why)
 {
 	w->retries_500++;
 	if (w->retries_500 > WATCH_RETRY_500) {
 		w->retries_500 = 0;
 		w->rv = 0;
 	}
-	watch_retry(k, w, 0);
+	watch_retry(k, w, 0, why);
 }
 
 /*
@@ -349,19 +360,19 @@ void watch_failed(struct kube *k, struct watch *w, const struct status *st)
 			doubt(k, w);
 			watch_again(k, w);
 		} else {
-			watch_retry(k, w, 0);
+			watch_retry(k, w, 0, st->text);
 		}
 	} else if (st->code == ERR_LIMITED) {
-		watch_retry(k, w, st->retry_after_ms > 0 ? st->retry_after_ms : 1000);
+		watch_retry(k, w, st->retry_after_ms > 0 ? st->retry_after_ms : 1000, st->text);
 	} else if (st->not_served || st->code == ERR_DENIED) {
 		kind_failed(k, w, st);
 	} else if (fails_link(k, w)) {
 		link_fail(k, w->l, st->code, st->http, st->text);
 	} else if (st->http >= 500) {
-		server_failed(k, w);
+		server_failed(k, w, st->text);
 	} else {
 		w->rv = 0;
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, st->text);
 	}
 }
 
@@ -376,6 +387,10 @@ void watch_settled(struct kube *k, struct watch *w)
 	if (w->stale) {
 		w->stale = false;
 		watch_emit_list(k, w, EV_FRESH, 0);
+	}
+	if (w->failing) {
+		w->failing = false;
+		watch_emit_failing(k, w, STR(""));
 	}
 	if (!w->ready) {
 		w->ready = true;
@@ -418,31 +433,6 @@ void watch_listed(struct kube *k, struct watch *w, uint64_t rv)
 struct arena *watch_arena(struct kube *k, const struct watch *w)
 {
 	return w->is_secret ? &k->scratch : &k->shown; /* Secrets do not leave */
-}
-
-bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj, bool needed)
-{
-	const struct kind *kind = &k->kinds->k[w->kind];
-	mk_str name = json_str(json_get(obj, "kind"));
-	mk_str version = json_str(json_get(obj, "apiVersion"));
-	char api[320];
-
-	if (name.n == 0 && version.n == 0 && !needed) {
-		return true;
-	}
-	if (w->metadata_only) {
-		return str_is(name, "PartialObjectMetadata");
-	}
-	return str_eq(name, kind->kind) && str_eq(version, kind_api_version(kind, api));
-}
-
-bool watch_is_misnamed(const struct json *obj)
-{
-	const struct json *meta = json_get(obj, "metadata");
-	mk_str name = json_str(json_get(meta, "name"));
-	mk_str ns = json_str(json_get(meta, "namespace"));
-
-	return (name.n > 0 && !url_is_name(name)) || (ns.n > 0 && !url_is_name(ns));
 }
 
 static struct event object_event(const struct watch *w, enum event_type type,

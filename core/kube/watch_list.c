@@ -64,7 +64,7 @@ void watch_open_list(struct kube *k, struct watch *w)
 	}
 	buf_done(&path);
 	if (code != ERR_OK) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("out of memory"));
 	}
 }
 
@@ -182,7 +182,7 @@ static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 	}
 	owned = mk_strndup(token);
 	if (!owned) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("out of memory"));
 		return;
 	}
 	mk_free(w->owned_continue);
@@ -204,7 +204,7 @@ static void page_lost(struct kube *k, struct watch *w, const struct answer *an)
 	if (an->code != ERR_NO_MEMORY) {
 		link_suspect(k, w->l);
 	}
-	watch_retry(k, w, 0);
+	watch_retry(k, w, 0, an->text);
 }
 
 static void on_page(struct kube *k, void *ctx, const struct answer *an)

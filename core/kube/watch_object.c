@@ -76,3 +76,38 @@ enum mk_code watch_emit_scanned(struct kube *k, const struct watch *w, const str
 	}
 	return code;
 }
+
+bool watch_is_kind(const struct kube *k, const struct watch *w, const struct json *obj, bool needed)
+{
+	const struct kind *kind = &k->kinds->k[w->kind];
+	mk_str name = json_str(json_get(obj, "kind"));
+	mk_str version = json_str(json_get(obj, "apiVersion"));
+	char api[320];
+
+	if (name.n == 0 && version.n == 0 && !needed) {
+		return true;
+	}
+	if (w->metadata_only) {
+		return str_is(name, "PartialObjectMetadata");
+	}
+	return str_eq(name, kind->kind) && str_eq(version, kind_api_version(kind, api));
+}
+
+bool watch_is_misnamed(const struct json *obj)
+{
+	const struct json *meta = json_get(obj, "metadata");
+	mk_str name = json_str(json_get(meta, "name"));
+	mk_str ns = json_str(json_get(meta, "namespace"));
+
+	return (name.n > 0 && !url_is_name(name)) || (ns.n > 0 && !url_is_name(ns));
+}
+
+void watch_emit_failing(struct kube *k, const struct watch *w, mk_str text)
+{
+	kube_emit(k, &(struct event){.type = EV_FAILING,
+				     .cluster = w->l->id,
+				     .kind = w->kind,
+				     .epoch = w->l->epoch,
+				     .text = text,
+				     .retry_after_ms = -1});
+}

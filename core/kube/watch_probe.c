@@ -35,7 +35,7 @@ static void ask(struct kube *k, struct watch *w, uint64_t not_older,
 	}
 	buf_done(&path);
 	if (code != ERR_OK) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("out of memory"));
 	}
 }
 
@@ -48,7 +48,7 @@ static bool is_answered(struct kube *k, struct watch *w, const struct answer *an
 	w->phase = WATCH_OFF;
 	if (an->end != TRANSPORT_OK) {
 		link_suspect(k, w->l);
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, an->text);
 		return false;
 	}
 	if (an->http != 200) {

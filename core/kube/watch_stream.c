@@ -54,7 +54,7 @@ void watch_open_stream(struct kube *k, struct watch *w)
 	}
 	buf_done(&path);
 	if (code != ERR_OK) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("out of memory"));
 		return;
 	}
 	w->life_ms = seconds * 1000 + WATCH_GRACE_MS;
@@ -196,7 +196,9 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 	}
 	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
 	if (arena_failed(&k->shown) || arena_failed(&k->scratch)) {
-		watch_retry(k, w, 0); /* the event could not be emitted: resume from before it */
+		watch_retry(
+			k, w, 0,
+			STR("out of memory")); /* the event could not be emitted: resume from before it */
 		return;
 	}
 	if (!good) {
@@ -213,7 +215,7 @@ static void on_scanned(struct kube *k, struct watch *w, const struct scan *s)
 	if (code == ERR_OK) {
 		count(k, w, s->type, s->rv);
 	} else if (code == ERR_NO_MEMORY) {
-		watch_retry(k, w, 0); /* resume from before it */
+		watch_retry(k, w, 0, STR("out of memory")); /* resume from before it */
 	} else {
 		bad_line(k, w);
 	}
@@ -227,7 +229,7 @@ static void on_parsed(struct kube *k, struct watch *w, mk_str line)
 	mk_str type = json_str(json_get(doc, "type"));
 
 	if (code == ERR_NO_MEMORY) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("out of memory"));
 		return;
 	}
 	obj = json_get(doc, "object");
@@ -267,7 +269,8 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 	mk_str line;
 
 	if (!frame_add(&w->frame, bytes)) {
-		watch_retry(k, w, 0); /* out of memory: resume from before it */
+		watch_retry(k, w, 0,
+			    STR("out of memory")); /* out of memory: resume from before it */
 		return;
 	}
 	while (frame_next(&w->frame, &line)) {
@@ -318,7 +321,7 @@ static void closed(struct kube *k, struct watch *w)
 	stay_broken(k, w);
 	w->ended_ms = k->mono_ms;
 	if (is_empty(k, w) || slow || w->replaying) {
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, STR("the server ends the watch at once"));
 	} else {
 		watch_again(k, w);
 	}
@@ -344,7 +347,7 @@ static void on_end(struct kube *k, void *ctx, const struct answer *an)
 		w->need_probe = true;
 		stay_broken(k, w);
 		link_suspect(k, w->l);
-		watch_retry(k, w, 0);
+		watch_retry(k, w, 0, an->text);
 		return;
 	}
 	if (an->http == 200) {

@@ -13,8 +13,9 @@ enum { EVENT_TEXT_MAX = 64 * 1024 };
 static const char *const type_names[EV_N_TYPES] = {
 	[EV_OBSERVED] = "observed", [EV_GONE] = "gone",       [EV_LIST_BEGIN] = "list_begin",
 	[EV_LIST_END] = "list_end", [EV_BEHIND] = "behind",   [EV_STALE] = "stale",
-	[EV_FRESH] = "fresh",       [EV_SERVED] = "served",   [EV_UNSERVED] = "unserved",
-	[EV_LINK] = "link",         [EV_OP_DONE] = "op_done", [EV_LEADER] = "leader",
+	[EV_FRESH] = "fresh",       [EV_FAILING] = "failing", [EV_SERVED] = "served",
+	[EV_UNSERVED] = "unserved", [EV_LINK] = "link",       [EV_OP_DONE] = "op_done",
+	[EV_LEADER] = "leader",
 };
 
 static const char *const via_names[] = {
@@ -99,6 +100,7 @@ mk_str event_text(const struct event *ev, const struct kinds *ks, struct arena *
 	case EV_FRESH:
 		text_object(&b, ev, ks);
 		break;
+	case EV_FAILING:
 	case EV_SERVED:
 	case EV_UNSERVED:
 		text_object(&b, ev, ks);

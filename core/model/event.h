@@ -42,7 +42,12 @@ enum event_type {
 	 * or EV_LIST_END
 	 */
 	EV_STALE,
-	EV_FRESH,  /* it goes on where it broke */
+	EV_FRESH, /* it goes on where it broke */
+	/*
+	 * lists and watches of the kind fail: text; "" not any more. It says nothing of what is
+	 * known of the kind, and comes once
+	 */
+	EV_FAILING,
 	EV_SERVED, /* the cluster serves the kind (discovery) */
 	/* it does not (ERR_NOT_FOUND), we may not (ERR_DENIED), or it cannot say: code, text */
 	EV_UNSERVED,

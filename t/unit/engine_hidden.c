@@ -172,6 +172,77 @@ static void back_in_time(void)
 	w_free(w);
 }
 
+static void failing(struct world *w, const char *words)
+{
+	w_event(w, EV_FAILING, 2, JOB)->msg = w_dup(str_of(words));
+	w_settle(w);
+}
+
+/* Of w2: in the list of clusters, and in the Workload's. */
+static const char *cluster_words(struct world *w, struct arena *a)
+{
+	struct answer_env env = {.e = w->e, .mono_ms = w->now, .wall_ms = w->wall, .a = a};
+
+	return arena_dup(a, json_str(json_at(answer_clusters(&env), "/items/1/message"))).p;
+}
+
+static const char *winner_words(struct world *w, struct arena *a)
+{
+	struct answer_env env = {.e = w->e, .mono_ms = w->now, .wall_ms = w->wall, .a = a};
+	struct json_iter it =
+		json_iter(json_get(answer_workload(&env, STR("ns"), STR("wl-j")), "clusters"));
+
+	while (json_next(&it)) {
+		if (str_is(json_str(json_get(it.val, "name")), "w2")) {
+			return arena_dup(a, json_str(json_get(it.val, "message"))).p;
+		}
+	}
+	return "";
+}
+
+/*
+ * The winner's API server does not list its jobs any more, and says why: what was seen stays, and
+ * who looks for the reason finds those words.
+ */
+static void not_shown(bool listed)
+{
+	static const char says[] = "etcdserver: no leader";
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+	struct arena a;
+
+	arena_init(&a, 0);
+	if (!listed) {
+		w_stop(w);
+		w->hold_jobs[2] = true;
+		w_start(w);
+	}
+	w->full = true;
+	w_take(w);
+	failing(w, says);
+	w_later(w, 50 * 1000);
+	ok(strstr(check_message(w, wl), says), "within a minute the check says so");
+	ok(strstr(winner_words(w, &a), says), "... and why does");
+	is_str(cluster_words(w, &a), "does not show batch/v1, Kind=Job: etcdserver: no leader",
+	       "... and the list of clusters");
+	w_later(w, listed ? 2 * TIMEOUT : TIMEOUT / 2);
+	is_int(w_times(w_take(w), "\"reason\":\"KindNotShown\",\"type\":\"Warning\",\"regarding\":{"
+				  "\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":"
+				  "\"MultiKueueCluster\",\"name\":\"w2\""),
+	       1, "... and one Event about the cluster");
+	is_str(check_state(w, wl), "Ready", "it is not taken for lost");
+	if (!listed) {
+		w->hold_jobs[2] = false;
+		w_list(w, 2, JOB);
+	}
+	failing(w, "");
+	w_later(w, 10 * 60 * 1000);
+	is_str(check_message(w, wl), "The workload was admitted on \"w2\"", "it is over");
+	is_str(cluster_words(w, &a), "", "... and the words are gone");
+	arena_done(&a);
+	w_free(w);
+}
+
 /*
  * Evicted while its kind is refused: the copy may run there, and must stop; its
  * quota comes back, but not at once.
@@ -434,6 +505,8 @@ int main(void)
 	runs_elsewhere(ERR_DENIED);
 	runs_elsewhere(ERR_UNAVAILABLE);
 	back_in_time();
+	not_shown(true);
+	not_shown(false);
 	evicted_unserved();
 	never_made();
 	gone_before_the_list();

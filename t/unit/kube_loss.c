@@ -151,6 +151,59 @@ static void test_job_watch_is_lost(void)
 		wait_probed(500);
 	}
 	ok(kube_is_up(f.k, 1), "a watch of jobs that is lost for ever keeps the link");
+	is_str(fake_story(&f), "failing 1 Job.batch text=reset\n", "that is told once");
+	fake_done(&f);
+}
+
+/* How long until it is told that the watch of jobs fails: by 'http', with such a Retry-After. */
+static int64_t told_after(int http, int64_t after, const char *says)
+{
+	int64_t ms = 0;
+
+	for (; ms < 120000; ms += 500) {
+		uint64_t t = fake_find(&f, 1, "/jobs?") ? fake_token(&f, 1, "/jobs?") : 0;
+
+		if (t != 0) {
+			fake_head(&f, t, http, "application/json", after);
+			fake_chunk(&f, t, "{\"kind\":\"Status\",\"message\":\"no leader\"}");
+			fake_end(&f, t, TRANSPORT_OK, ERR_OK, "");
+		}
+		wait_probed(500);
+		if (strstr(f.story, says)) {
+			return ms;
+		}
+	}
+	return ms;
+}
+
+/* ... or is refused, listed or not. The link stays, so something must be told. */
+static void test_job_watch_fails(void)
+{
+	static const char says[] = "failing 1 Job.batch text=\"no leader\"\n";
+	int64_t ms;
+
+	for (uint64_t listed = 0; listed < 2; listed++) {
+		up(44 + listed);
+		fake_watch(&f, 1, KIND_FIRST_JOB, "");
+		if (listed) {
+			fake_empty(&f, 1, "/jobs?", "batch/v1", "Job", 500);
+			wait_probed(10000);
+			fake_end(&f, fake_token(&f, 1, "/jobs?"), TRANSPORT_OK, ERR_OK, "");
+			fake_story(&f);
+		}
+		ms = told_after(503, -1, says);
+		ok(ms > 3000 && ms < 60000, "a watch of jobs that is refused is told in a minute");
+		is_str(fake_story(&f), says, "in the server's words");
+		is_int(told_after(503, -1, says), 120000, "once");
+		ok(kube_is_up(f.k, 1), "the link stays");
+		wait_probed(60000);
+		fake_empty(&f, 1, "/jobs?", "batch/v1", "Job", 600);
+		ok(strstr(fake_story(&f), "failing 1 Job.batch\n"), "until it is listed");
+		fake_done(&f);
+	}
+	up(46);
+	fake_watch(&f, 1, KIND_FIRST_JOB, "");
+	ok(told_after(429, 1800000, says) < 1000, "at once when the server asks for half an hour");
 	fake_done(&f);
 }
 
@@ -426,5 +479,6 @@ int main(void)
 	test_goes_on_between();
 	test_normal_ends();
 	test_job_watch_is_lost();
+	test_job_watch_fails();
 	return done_testing();
 }

@@ -144,6 +144,9 @@ static void test_events(void)
 	       "gone 0 MultiKueueCluster c", "gone");
 	is_str(event((struct event){.type = EV_LIST_END, .kind = KIND_WORKLOAD, .rv = 5}),
 	       "list_end 0 Workload rv=5", "list_end");
+	is_str(event((struct event){
+		       .type = EV_FAILING, .kind = KIND_FIRST_JOB, .text = STR("no leader")}),
+	       "failing 0 Job.batch text=\"no leader\"", "failing");
 	is_str(event((struct event){.type = EV_UNSERVED,
 				    .kind = KIND_FIRST_JOB,
 				    .code = ERR_DENIED,

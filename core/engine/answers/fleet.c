@@ -64,12 +64,26 @@ static int64_t since_of(const struct cluster *c)
 	return cluster_up(c) || c->decided ? since : INT64_MAX;
 }
 
+/* A kind whose lists or watches fail there, and in which words; "": none. */
+static mk_str failing_words(const struct answer_env *env, const struct cluster *c)
+{
+	for (uint16_t k = 0; cluster_up(c) && k < env->e->o.kinds->n; k++) {
+		if (table_is_failing(c->tables[k])) {
+			return arena_printf(env->a, "does not show %.*s: %.*s",
+					    STR_ARG(env->e->o.kinds->k[k].gvk),
+					    STR_ARG(str_cut(str_of(c->tables[k]->why), 512)));
+		}
+	}
+	return STR("");
+}
+
 static struct json *cluster_item(const struct answer_env *env, const struct cluster *c)
 {
 	struct arena *a = env->a;
 	struct json *o = json_new_obj(a);
 	const struct table *clones = c->tables[KIND_WORKLOAD];
 	int64_t since = since_of(c);
+	mk_str failing = failing_words(env, c);
 
 	json_set_str(a, o, "name", str_of(c->name));
 	json_set_str(a, o, "state", str_of(answer_states[state_of(c)]));
@@ -79,6 +93,9 @@ static struct json *cluster_item(const struct answer_env *env, const struct clus
 	} else if (c->own.cordoned) {
 		json_set_str(a, o, "reason", STR("Cordoned"));
 		json_set_str(a, o, "message", cordon_words(env->e, c));
+	} else if (failing.n > 0) {
+		json_set_str(a, o, "reason", STR("KindNotShown"));
+		json_set_str(a, o, "message", failing);
 	}
 	if (c->own.cordoned) {
 		json_set_str(a, o, "cordon", c->own.drained ? STR("Evict") : STR("Cordon"));
@@ -120,8 +137,8 @@ static enum trouble trouble_of(const struct answer_env *env, const struct cluste
 {
 	bool remark = is_shared(c);
 
-	for (size_t k = KIND_FIRST_JOB; !remark && k < env->e->o.kinds->n; k++) {
-		remark = lacks(c, k);
+	for (uint16_t k = 0; !remark && k < env->e->o.kinds->n; k++) {
+		remark = (k >= KIND_FIRST_JOB && lacks(c, k)) || table_is_failing(c->tables[k]);
 	}
 	return state_of(c) == STATE_NOT_CONNECTED ? TROUBLE_AWAY
 	       : remark                           ? TROUBLE_REMARK

@@ -376,6 +376,7 @@ static mk_str late_words(struct pass *p, struct clone *k)
 		return w.words;
 	}
 	words = refusal_on(p, k, true);
+	words = words.n > 0 ? words : why_unshown(p, k);
 	words = words.n > 0 ? words : unserved_late(p);
 	words = words.n > 0 ? words : unfit_words(p, twin_record(p, k));
 	return words.n > 0 ? words : topology_late(p, k);

@@ -385,11 +385,22 @@ static bool gets_nothing_new(const struct pass *p, const struct clone *k)
 	       k->twin == TWIN_ABSENT && !(p->f->flags & (F_FINISHED | F_EVICTED));
 }
 
+mk_str why_unshown(struct pass *p, const struct clone *k)
+{
+	const struct table *t = k->c->tables[p->kind];
+
+	return p->kind && table_is_failing(t)
+		       ? why_say(p, "it does not show its jobs, or not what changes: %.*s",
+				 STR_ARG(why_short(str_of(t->why))))
+		       : STR("");
+}
+
 /* What does not come home of the winner, or does not go on here. */
 static mk_str winner_lacks(struct pass *p, const struct clone *k)
 {
-	mk_str unfit = unfit_words(p, twin_record(p, k));
+	mk_str unfit = why_unshown(p, k);
 
+	unfit = unfit.n > 0 ? unfit : unfit_words(p, twin_record(p, k));
 	return unfit.n > 0 ? unfit : topology_words(p, k);
 }
 

@@ -69,6 +69,8 @@ struct why_whole {
 
 /* How the cluster of this clone stands. Needs a pass that has looked (pass_look). */
 void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret);
+/* Its lists or watches of the job's kind fail: in the server's words. "": they do not. */
+mk_str why_unshown(struct pass *p, const struct clone *k);
 /* Where the Workload stands, while the breaker is not open. Needs a pass that is open. */
 enum why_phase why_phase(const struct pass *p);
 /* The same, and the breaker counts. */

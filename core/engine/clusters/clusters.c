@@ -469,6 +469,7 @@ static void pass(struct engine *e, struct cluster *c, struct record *r)
 		watches_glance(e, c);
 	}
 	watches_tell_queues(e, c);
+	watches_tell_failing(e, c);
 	condition(e, c, r);
 	server_tell(e, c, r);
 	alias_tell(e, c, r);

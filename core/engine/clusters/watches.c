@@ -193,31 +193,64 @@ void watches_want_queues(struct engine *e)
 }
 
 /*
- * Sends an Event at most once an hour, also for an API that comes and goes, and for a daemon that
- * does: the Event of a cluster, a kind and an hour has one name. 'then': the consequence, for
- * users.
+ * The MultiKueueCluster that an Event is due about, NULL: none is. At most once an hour, also for
+ * an API that comes and goes, and for a daemon that does: the Event of a cluster, a kind and an
+ * hour has one name.
  */
-static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
+static const struct record *to_tell(struct engine *e, struct cluster *c, struct table *t)
 {
 	const struct record *r;
-	mk_str why;
 
 	if (!t || !t->untold || !e->may_write) {
-		return;
+		return NULL;
 	}
 	r = cluster_record(e, c);
 	t->untold = false;
 	if (!r || (t->told_at && e->now - t->told_at < TELL_AGAIN_MS)) {
-		return;
+		return NULL;
 	}
 	t->told_at = e->now;
-	why = str_of(t->why);
-	note_once(e, r, "KindNotServed", e->wall - e->wall % TELL_AGAIN_MS + t->kind,
-		  arena_printf(&e->scratch, "%.*s: the cluster %s; %s%s%.*s",
-			       STR_ARG(e->o.kinds->k[t->kind].gvk),
-			       table_is_unserved(t) ? "does not serve the kind, or not to us"
-						    : "cannot say whether it serves the kind",
-			       then, why.n ? ": " : "", STR_ARG(why)));
+	return r;
+}
+
+static void note_kind(struct engine *e, const struct record *r, const struct table *t,
+		      const char *reason, mk_str text)
+{
+	mk_str why = str_of(t->why);
+
+	note_once(e, r, reason, e->wall - e->wall % TELL_AGAIN_MS + t->kind,
+		  arena_printf(&e->scratch, "%.*s: the cluster %.*s%s%.*s",
+			       STR_ARG(e->o.kinds->k[t->kind].gvk), STR_ARG(text),
+			       why.n ? ": " : "", STR_ARG(why)));
+}
+
+/* 'then': the consequence, for users. */
+static void tell(struct engine *e, struct cluster *c, struct table *t, const char *then)
+{
+	const struct record *r = t && t->service != SERVICE_YES ? to_tell(e, c, t) : NULL;
+
+	if (r) {
+		note_kind(e, r, t, "KindNotServed",
+			  arena_printf(&e->scratch, "%s; %s",
+				       table_is_unserved(t)
+					       ? "does not serve the kind, or not to us"
+					       : "cannot say whether it serves the kind",
+				       then));
+	}
+}
+
+void watches_tell_failing(struct engine *e, struct cluster *c)
+{
+	for (uint16_t k = 0; k < e->o.kinds->n; k++) {
+		struct table *t = c->tables[k];
+		const struct record *r = table_is_failing(t) ? to_tell(e, c, t) : NULL;
+
+		if (r) {
+			note_kind(e, r, t, "KindNotShown",
+				  STR("does not show what it has of the kind, or not what "
+				      "changes"));
+		}
+	}
 }
 
 void watches_tell(struct engine *e, struct cluster *c, uint16_t kind)

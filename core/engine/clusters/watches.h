@@ -28,6 +28,8 @@ void watches_queues(struct engine *e, struct cluster *c);
 void watches_want_queues(struct engine *e);
 /* Opens or closes those of all workers: what needs them has changed. */
 void watches_queues_again(struct engine *e);
+/* Sends an Event, once, about each kind whose lists or watches fail there. */
+void watches_tell_failing(struct engine *e, struct cluster *c);
 /* Sends an Event, once, that a worker's queues cannot be read. */
 void watches_tell_queues(struct engine *e, struct cluster *c);
 /*

@@ -31,13 +31,14 @@ mk_str unserved_words(struct pass *p)
 		return STR("");
 	}
 	gvk = p->e->o.kinds->k[p->kind].gvk;
+	why = str_cut(str_of(t->failing || t->service != SERVICE_YES ? t->why : NULL), WHY_MAX);
 	if (t->service == SERVICE_YES) {
 		return arena_printf(&p->e->scratch,
 				    "the manager cluster has not listed %.*s since it was "
-				    "connected or its watch broke, so the job cannot be seen here",
-				    STR_ARG(gvk));
+				    "connected or its watch broke, so the job cannot be seen here"
+				    "%s%.*s",
+				    STR_ARG(gvk), why.n > 0 ? ": " : "", STR_ARG(why));
 	}
-	why = str_cut(str_of(t->why), WHY_MAX);
 	return arena_printf(&p->e->scratch,
 			    "the manager cluster %s %.*s, so the job cannot be seen here%s%s%.*s",
 			    t->service == SERVICE_MISSING   ? "does not serve"

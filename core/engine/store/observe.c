@@ -450,6 +450,7 @@ static void list_end(struct engine *e, struct table *t, const struct event *ev)
 	t->mending = false;
 	t->synced = true;
 	t->stale = false;
+	t->failing = false;
 	set_service(e, t, SERVICE_YES);
 	if (!was) {
 		known_again(e, t);
@@ -503,6 +504,21 @@ static void service_event(struct engine *e, struct table *t, const struct event 
 	set_service(e, t, service_of(ev));
 }
 
+/* The view stays: what was seen is not less certain because it is not seen again. */
+static void failing_event(struct engine *e, struct table *t, struct cluster *c,
+			  const struct event *ev)
+{
+	t->failing = ev->text.n > 0;
+	t->untold = t->failing || (t->untold && t->service != SERVICE_YES);
+	if (t->failing) {
+		(void)keep_str(&t->why, ev->text); /* without memory the old text stays */
+	}
+	if (is_for_passes(t)) {
+		queue_add(&e->queue, &c->item);
+		touch_view(e, c);
+	}
+}
+
 static void table_event(struct engine *e, struct cluster *c, const struct event *ev)
 {
 	struct table *t = table_of(e, c, ev->kind);
@@ -526,6 +542,8 @@ static void table_event(struct engine *e, struct cluster *c, const struct event 
 	} else if (ev->type == EV_FRESH) {
 		t->stale = false;
 		known_again(e, t);
+	} else if (ev->type == EV_FAILING) {
+		failing_event(e, t, c, ev);
 	} else if (ev->type == EV_SERVED || ev->type == EV_UNSERVED) {
 		service_event(e, t, ev);
 	}

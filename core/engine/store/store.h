@@ -140,12 +140,13 @@ struct table {
 	size_t n_running;  /* ... that are present and have quota */
 	size_t n_creating; /* creates under way */
 	bool synced, listing;
-	bool stale; /* manager: its watch broke, absence proves nothing */
+	bool stale;   /* manager: its watch broke, absence proves nothing */
+	bool failing; /* its lists and watches are refused, or get no answer; see 'why' */
 	enum service service;
 	int64_t hidden_at; /* not served, or not listed, since then; see table_view */
-	bool untold;       /* not served, and no Event has said so */
+	bool untold;       /* not served, or failing, and no Event has said so */
 	int64_t told_at;   /* time of the last such Event; 0 never */
-	char *why;         /* the reason why it is not served; NULL none */
+	char *why;         /* the reason why it is not served, or fails; NULL none */
 	bool watched;      /* OP_WATCH_OPEN was sent */
 	bool sought;       /* opened to find out when the kind appears */
 	bool broken;       /* memory ran out and an event was lost: must be listed anew */
@@ -190,6 +191,11 @@ struct table *table_new(cluster_id cluster, uint16_t kind);
 static inline bool table_is_unserved(const struct table *t)
 {
 	return t && (t->service == SERVICE_MISSING || t->service == SERVICE_REFUSED);
+}
+/* Do its lists and watches fail, though it has the kind? 'why' says so in the server's words. */
+static inline bool table_is_failing(const struct table *t)
+{
+	return t && t->failing && t->service == SERVICE_YES;
 }
 /* Frees the record, which has no operation under way. */
 void record_free(struct store *s, struct record *r);
