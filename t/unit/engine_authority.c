@@ -320,6 +320,41 @@ static void pod_starts_here(const char *group, const struct start *start)
 	w_free(w);
 }
 
+/* Nothing was sent before: it has quota and waits for a place that there will not be. */
+static void pod_began_before(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl;
+
+	w_patch(w, a_pod(w, "p-0", NULL), starts[0].patch);
+	wl = a_pods_workload(w, "pod-p-0", "p-0,");
+	w->full = true;
+	w_later(w, 60 * 1000);
+	is_int((long long)w_times(w_take(w), "\"RunsOnManager\",\"re"), 1,
+	       "a Pod began on the manager before anything was sent: an Event says so, once");
+	is_str(w_str(w, wl, "/status/admissionChecks/0/message"),
+	       "Not admitted yet: the job has begun on the manager cluster",
+	       "... and so does the check");
+	w_free(w);
+}
+
+/* Kueue gives the quota of a group back when none of its Pods says that it runs. */
+static void evicted_beside_a_start(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_group(w);
+
+	pod_phase(w, 2, "p-0", "Succeeded");
+	w_settle(w);
+	evict(w, wl, "m");
+	w_patch(w, pod_on(w, 0, "p-0"), starts[0].patch);
+	w_later(w, 60 * 1000);
+	is_int((long long)objects_on(w, 2), 0, "evicted, and a member has no gate: the copies go");
+	is_str(phase_of(w, 0, "p-1"), "Pending", "... and what waits at its gate does not run");
+	is_str(phase_of(w, 0, "p-0"), "Succeeded", "... an end stays");
+	w_free(w);
+}
+
 /* The status of a local Pod is a copy: that it runs says nothing. */
 static void copied_status_is_no_start(void)
 {
@@ -538,6 +573,8 @@ int main(void)
 		pod_starts_here("grp", &starts[i]);
 		pod_starts_here(NULL, &starts[i]);
 	}
+	pod_began_before();
+	evicted_beside_a_start();
 	copied_status_is_no_start();
 	check_is_new();
 	no_adapter_stops();

@@ -35,6 +35,7 @@ enum waits { WAITS_NOTHING, WAITS_HELD, WAITS_RACE, WAITS_END, WAITS_HOME };
 #define LEFT_OUT "Left out for now: "
 #define ENDING "Not queued again yet: "
 #define ENDED "The job has ended"
+#define HERE "the job has begun on the manager cluster"
 
 /* What is said of one or more clusters. */
 struct part {
@@ -438,6 +439,20 @@ void message_unasked(struct pass *p)
 	if (waits && !(p->f->flags & (F_EVICTED | F_FINISHED | F_TERMINATING)) && names_us &&
 	    is_long(p, WAITS_HELD)) {
 		authority_tell(p, false);
+	}
+}
+
+void message_here(struct pass *p)
+{
+	struct clone won = {.c = cluster_named(p->e, p->f->s[S_CLUSTER])};
+
+	if (p->state == CHECK_PENDING) {
+		(void)write(p, STR(PREFIX ": " HERE), R_WAITING);
+	} else if (p->state == CHECK_READY && won.c) {
+		(void)write(p,
+			    arena_printf(p->e->out->arena, "%.*s; " HERE,
+					 STR_ARG(verdict_admitted_on(p->e->out->arena, &won))),
+			    R_WAITING);
 	}
 }
 

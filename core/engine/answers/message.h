@@ -22,6 +22,8 @@ void message_growing(struct pass *p, struct clone *k);
 void message_held(struct pass *p);
 /* No check of ours asks for it, and nothing has begun: an Event tells that to who waits. */
 void message_unasked(struct pass *p);
+/* The manager runs it: the check, which waits for a place, says that there will be none. */
+void message_here(struct pass *p);
 /*
  * The same for a Workload that Kueue has evicted, and whose job has not stopped. A message that
  * still names the winner stays: winding.c needs it.

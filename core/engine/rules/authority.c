@@ -65,8 +65,8 @@ void authority_tell(struct pass *p, bool here)
 	p->w->authority_said = (uint8_t)what;
 	if (what == SAID_HERE) {
 		note_warn(p->e, p->local, "RunsOnManager",
-			  "The job has begun on the manager cluster: its copies on worker clusters "
-			  "are removed");
+			  "The job has begun on the manager cluster: nothing is sent to worker "
+			  "clusters, and its copies there are removed");
 	} else {
 		note_warn(p->e, p->local, "NothingNewBegins",
 			  "%.*s: what runs on worker clusters goes on, and its end is copied; what "

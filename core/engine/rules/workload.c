@@ -7,6 +7,7 @@
 #include "core/engine/answers/message.h"
 #include "core/engine/clusters/check.h"
 #include "core/engine/clusters/watches.h"
+#include "core/engine/rules/abandon.h"
 #include "core/engine/rules/authority.h"
 #include "core/engine/rules/breaker.h"
 #include "core/engine/rules/copied.h"
@@ -329,15 +330,26 @@ static bool has_authority(struct pass *p)
 	return begun;
 }
 
-/* The manager runs the job itself; one that it has not admitted either may be rejected. */
+/*
+ * The manager runs the job itself; one that it has not admitted either may be rejected. Members
+ * that wait beside one that has begun run nowhere when their copies are gone.
+ */
 static void runs_here(struct pass *p)
 {
 	bool begun = authority_has_begun(p);
+	bool has_quota = facts_is(p->f, F_QUOTA), evicted = facts_is(p->f, F_EVICTED);
+	bool waits = p->checked && facts_is(p->job->facts, F_MANAGED) && has_quota && !evicted &&
+		     (!facts_is(p->f, F_ADMITTED) || p->f->s[S_CLUSTER].n > 0);
 
-	if (begun) {
+	if (begun || waits) {
 		authority_tell(p, true);
 	}
 	release(p, R_HERE);
+	if (has_quota && evicted) {
+		abandon_pass(p);
+	} else if (waits) {
+		message_here(p);
+	}
 	if (!begun && p->checked && !facts_is(p->f, F_ADMITTED)) {
 		(void)not_managed(p);
 	}
