@@ -150,7 +150,8 @@ void bound_quota(struct sim *s, size_t index)
 	struct user *u = &s->user[index];
 	const struct json *wl = evicted_of(s, u);
 
-	if (s->now < u->evicted_at + QUOTA_BACK_MS || u->kind == USER_NO_ADAPTER || !wl) {
+	if (s->now < u->evicted_at + QUOTA_BACK_MS || u->kind == USER_NO_ADAPTER || !wl ||
+	    (u->group && !user_job(u, &s->plane[u->site->home]))) {
 		return; /* it was evicted again since, or has no quota, or no job that could stop */
 	}
 	if (bound_is_busy(s, &s->plane[u->site->home]) || judge_is_refused(s, u) ||

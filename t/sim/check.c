@@ -154,6 +154,15 @@ static uint64_t verdict_of(const struct json *wl)
 							hash64(json_str(json_get(fin, "message")));
 }
 
+/* What it said before a client changed that may be all that a daemon saw of it. */
+static void note_said(struct user *u, const struct plane *p, uint64_t said)
+{
+	if (said != u->verdict[p->index]) {
+		u->former_verdict[p->index] = said != 0 ? u->verdict[p->index] : 0;
+		u->verdict[p->index] = said;
+	}
+}
+
 /*
  * What a clone said of its end counts, even when another client removes it a moment
  * later, or its server forgets it.
@@ -166,7 +175,7 @@ static void note_verdict(struct sim *s, const struct plane *p, const struct ks_c
 					 : NULL;
 
 		if (u != NULL && (!c->before || verdict_of(c->after) != 0)) {
-			u->verdict[p->index] = verdict_of(c->after);
+			note_said(u, p, verdict_of(c->after));
 		}
 	}
 }
@@ -233,11 +242,14 @@ static void check_finish(struct sim *s, const struct ks_commit *c)
 
 		/* Evicted, it has no winner any more: its last one may still tell how it ended. */
 		if ((winner == &s->plane[i] || !winner) &&
-		    (said == verdict_of(remote) || (u != NULL && said == u->verdict[i]))) {
+		    (said == verdict_of(remote) ||
+		     (u != NULL && (said == u->verdict[i] || said == u->former_verdict[i])))) {
 			return;
 		}
 	}
-	fail(s, "finish-once", "%.*s is Finished, but not by its winner %.*s", STR_ARG(c->name),
+	fail(s, "finish-once", "%.*s is Finished (%.*s), but not by its winner %.*s",
+	     STR_ARG(c->name),
+	     STR_ARG(json_str(json_get(condition(c->after, "Finished"), "message"))),
 	     STR_ARG(cluster));
 }
 

@@ -3,6 +3,8 @@
 #include "core/base/timefmt.h"
 #include "t/sim/sim.h"
 
+#define POD_GROUP "kueue.x-k8s.io~1pod-group-name"
+
 enum {
 	HEALED_MS = 60 * 1000,
 	GAP_MS = 5 * 1000, /* no daemon needs to connect again in so short a time */
@@ -107,17 +109,24 @@ bool excuse_not_managed(const struct sim *s, const struct user *u)
 	return !str_is(json_str_at(job, "/spec/managedBy"), "kueue.x-k8s.io/multikueue");
 }
 
+/* Is the Pod of the Workload's group, or its one Pod? */
+static bool is_pod_of(const struct json *pod, const struct json *wl)
+{
+	const struct json *owner = json_elem(json_at(wl, "/metadata/ownerReferences"), 0);
+
+	return json_bool(json_get(owner, "controller"))
+		       ? str_eq(json_str(json_get(owner, "uid")), json_str_at(pod, "/metadata/uid"))
+		       : str_eq(json_str_at(pod, "/metadata/labels/" POD_GROUP),
+				json_str_at(wl, "/metadata/name"));
+}
+
 bool excuse_started(const struct plane *home, const struct json *local)
 {
-	static const char group[] = "/metadata/labels/kueue.x-k8s.io~1pod-group-name";
-	mk_str name = json_str_at(local, "/metadata/name");
 	size_t pos = 0;
 	const struct json *o;
 
-	for (o = ks_each(home->store, "v1/pods", &pos); o != NULL;
-	     o = ks_each(home->store, "v1/pods", &pos)) {
-		if (str_eq(json_str_at(o, group), name) &&
-		    json_len(json_at(o, "/spec/schedulingGates")) == 0) {
+	while ((o = ks_each(home->store, PODS, &pos)) != NULL) {
+		if (is_pod_of(o, local) && pod_has_begun(o)) {
 			return true;
 		}
 	}

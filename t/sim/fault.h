@@ -70,7 +70,7 @@ struct fault_kind {
 	const char *world;   /* a world: its name for sim --world */
 	bool on_request;     /* a world: drawn only when it is named so */
 	const char *alone;   /* a world: why none may be named beside it; NULL: others may */
-	const char *beside;  /* ... but this one, NULL: none */
+	const char *beside;  /* ... but these, by commas; NULL: none */
 	const char *without; /* a world that may not be named beside it, for the reason 'alone' */
 	bool lasts;          /* a world: what it wants counts to the end of the seed */
 	/*

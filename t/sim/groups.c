@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/api/names.h"
 #include "core/base/hash.h"
 #include "core/base/timefmt.h"
 
@@ -92,10 +93,16 @@ void groups_set_phase(struct plane *p, mk_str pod, const char *phase)
 void groups_finish(struct plane *p, const struct json *wl, const char *reason)
 {
 	struct arena *a = &p->sim->arena;
-	struct json *list = json_dup(a, json_at(wl, "/status/conditions")), *end = NULL;
+	struct json *list = json_new_arr(a), *end = NULL;
+	struct json_iter it = json_iter(json_at(wl, "/status/conditions"));
 	bool good = strcmp(reason, "Succeeded") == 0;
 	mk_str name = json_str_at(wl, "/metadata/name");
 
+	while (json_next(&it)) {
+		if (!str_is(json_str(json_get(it.val, "type")), "Finished")) {
+			json_add(a, list, json_dup(a, it.val));
+		}
+	}
 	(void)json_parse(
 		a,
 		arena_printf(a,
@@ -144,6 +151,12 @@ const struct json *groups_any(const struct user *u, const struct plane *p)
 	return NULL;
 }
 
+bool pod_has_begun(const struct json *pod)
+{
+	return json_str_at(pod, "/spec/nodeName").n > 0 ||
+	       !json_find(json_at(pod, "/spec/schedulingGates"), "name", NAME_POD_GATE);
+}
+
 static bool has_phase(const struct json *pod, const char *phase)
 {
 	return str_is(json_str_at(pod, "/status/phase"), phase);
@@ -178,6 +191,14 @@ bool groups_told(const struct sim *s, const struct user *u)
 	return true;
 }
 
+/* A Pod by itself has no successor. */
+static bool is_end(const struct user *u, size_t ended, size_t failed)
+{
+	return u->kind == USER_FAILING || u->group->size == 1
+		       ? failed + ended >= u->group->size && (failed > 0 || u->group->size == 1)
+		       : ended >= u->group->size;
+}
+
 /* Have enough members ended here, as the user wants it? */
 static bool is_over(const struct sim *s, const struct user *u)
 {
@@ -191,8 +212,7 @@ static bool is_over(const struct sim *s, const struct user *u)
 		failed += has_phase(o, "Failed") || (lost && m->fails);
 		ended += has_phase(o, "Succeeded") || (lost && !m->fails);
 	}
-	return u->kind == USER_FAILING ? failed > 0 && failed + ended >= u->group->size
-				       : ended >= u->group->size;
+	return is_end(u, ended, failed);
 }
 
 /* --- users ------------------------------------------------------------------------------------ */
@@ -367,7 +387,25 @@ static void own(struct sim *s, const struct user *u, struct plane *p, const stru
 
 static const char *end_of(const struct user *u)
 {
-	return u->kind == USER_FAILING ? "Failed" : "Succeeded";
+	const struct group *g = u->group;
+
+	return u->kind == USER_FAILING || (g->size == 1 && g->member[g->n_members - 1].fails)
+		       ? "Failed"
+		       : "Succeeded";
+}
+
+/* A group that is evicted is stopped: those of its Pods go that the manager has begun to run. */
+static void stop_here(struct sim *s, const struct user *u, struct plane *p)
+{
+	for (size_t i = 0; i < u->group->n_members; i++) {
+		const struct member *m = &u->group->member[i];
+		const struct json *o = member_pod(s, u, m, p->index);
+
+		if (o != NULL && !job_over(o) && pod_has_begun(o)) {
+			say(s, "world", "mgr: Kueue stops %s", m->name);
+			delete_pod(p, str_of(m->name));
+		}
+	}
 }
 
 static void play_home(struct sim *s, struct user *u, const struct json *wl, struct rng *r)
@@ -376,6 +414,9 @@ static void play_home(struct sim *s, struct user *u, const struct json *wl, stru
 	const char *names[GROUP_MEMBERS];
 	size_t n = 0;
 
+	if (has_condition(wl, "Evicted")) {
+		stop_here(s, u, p);
+	}
 	if (wl != NULL) {
 		if (is_over(s, u) && rng_chance(r, 1, 20)) {
 			say(s, "world", "mgr: Kueue ends %s", u->name);
@@ -411,6 +452,7 @@ static void play_copy(struct sim *s, const struct user *u, struct member *m, str
 	int64_t began;
 
 	if (job_over(o)) {
+		m->fails = has_phase(o, "Failed"); /* a client may have said so */
 		m->ended_on |= (uint64_t)1 << p->index;
 		if (m->is_pruned && rng_chance(r, 1, 2)) {
 			say(s, "world", "%s: the end of %s is removed", p->name, m->name);
@@ -448,8 +490,7 @@ static void play_end(struct sim *s, const struct user *u, struct plane *p, const
 	if (open > 0 || has_condition(clone, "Finished") || !is_admitted(clone)) {
 		return;
 	}
-	if (u->kind == USER_FAILING ? failed > 0 && failed + ended >= u->group->size
-				    : ended >= u->group->size) {
+	if (is_end(u, ended, failed)) {
 		say(s, "world", "%s: Kueue ends %s", p->name, u->name);
 		groups_finish(p, clone, end_of(u));
 	}

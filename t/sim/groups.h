@@ -57,6 +57,8 @@ struct member *member_by_uid(const struct user *u, mk_str uid);
 /* The member's Pod on the manager, or its copy on a worker; NULL: none. */
 const struct json *member_pod(const struct sim *s, const struct user *u, const struct member *m,
 			      size_t plane);
+/* Has the manager begun to run its Pod: is Kueue's gate gone, or has it a node? */
+bool pod_has_begun(const struct json *pod);
 /* Any member's. */
 const struct json *groups_any(const struct user *u, const struct plane *p);
 /* Has each member the end that its copy has had in this round? */

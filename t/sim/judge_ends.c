@@ -78,7 +78,10 @@ static const struct json *local_of(const struct sim *s, const struct site *site,
 		       : NULL;
 }
 
-/* Did the job, or the member of that uid, end there, and is that not known at home? */
+/*
+ * Did the job, or the member of that uid, end there, and is that not known at home? What the
+ * manager has begun to run has another end.
+ */
 static bool is_owed(struct sim *s, const struct user *u, mk_str uid, const struct plane *p)
 {
 	const struct member *m = member_by_uid(u, uid);
@@ -86,15 +89,20 @@ static bool is_owed(struct sim *s, const struct user *u, mk_str uid, const struc
 		m ? member_pod(s, u, m, u->site->home) : user_job(u, &s->plane[u->site->home]);
 
 	return u->won == p->index && str_eq(json_str_at(job, "/metadata/uid"), uid) &&
-	       !json_at(job, "/metadata/deletionTimestamp") && !job_over(job);
+	       !json_at(job, "/metadata/deletionTimestamp") && !job_over(job) &&
+	       !(m && excuse_started(&s->plane[u->site->home], workload_of(s, u)));
 }
 
 void judge_deleted(struct sim *s, const struct site *by, const struct plane *p,
 		   const struct ks_commit *c)
 {
 	mk_str uid = json_str_at(c->before, ORIGIN_UID);
-	const struct user *u = user_by_uid(s, uid);
+	struct user *u = user_by_uid(s, uid);
 
+	if (u != NULL && member_by_uid(u, uid) != NULL && job_over(c->before) &&
+	    excuse_started(&s->plane[by->home], workload_of(s, u))) {
+		judge_taken(s, u, uid, p); /* the manager runs the group: none may run beside it */
+	}
 	if (u != NULL && job_over(c->before) && local_of(s, by, c) && is_owed(s, u, uid, p) &&
 	    !excuse_outdated(s, by) && !u->meddled) {
 		fail(s, "I3 end",

@@ -126,14 +126,19 @@ static bool names_us(const struct sim *s, const struct user *u, const struct jso
 }
 
 /*
- * No check of ours asks for it any more, and an Event has told that nothing is begun for it: a copy
- * that another client removes then is not made again. One that was submitted without such a check,
- * so that Kueue did not make it ours, and that nothing was begun for, is not told.
+ * No check of ours asks for it any more, or the manager has begun to run it, and an Event has told
+ * that nothing is begun for it: a copy that another client removes then is not made again. One
+ * that was submitted without such a check, so that Kueue did not make it ours, and that nothing was
+ * begun for, is not told.
  */
 static bool is_unasked(const struct sim *s, const struct user *u, const struct json *wl)
 {
 	int64_t since = judge_unasked(s, u->site);
 
+	if (excuse_started(&s->plane[u->site->home], wl) &&
+	    judge_has_event(s, u, wl, 0, STR("has begun on the manager"))) {
+		return true;
+	}
 	return since != INT64_MAX &&
 	       (!names_us(s, u, wl) ||
 		judge_has_event(s, u, wl, since - JUDGE_LOOK_MS, STR("nothing new is begun")));

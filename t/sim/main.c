@@ -202,16 +202,24 @@ static uint64_t bit_of(const struct fault_kind *world)
 	return (uint64_t)1 << world->number;
 }
 
-static uint64_t bit_of_world(const char *name)
+/* Of names that are separated by commas; NULL: none. */
+static uint64_t bits_of_worlds(const char *names)
 {
-	return name ? bit_of(faults_world(str_of(name))) : 0;
+	mk_str rest = names ? str_of(names) : STR(""), name;
+	uint64_t bits = 0;
+
+	while (rest.n > 0) {
+		str_split(&rest, ',', &name);
+		bits |= bit_of(faults_world(name));
+	}
+	return bits;
 }
 
 /* Ends the program when worlds are named beside one that the judge does not know with them. */
 static void refuse_beside(uint64_t worlds, const struct fault_kind *world)
 {
-	uint64_t barred = world->without ? bit_of_world(world->without)
-					 : ~(bit_of(world) | bit_of_world(world->beside));
+	uint64_t barred = world->without ? bits_of_worlds(world->without)
+					 : ~(bit_of(world) | bits_of_worlds(world->beside));
 	const char *but = world->beside ? world->beside : world->without;
 
 	if (world->world && world->alone && (worlds & bit_of(world)) && (worlds & barred)) {

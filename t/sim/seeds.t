@@ -52,13 +52,14 @@ check "100 seeds of jobs that are deleted in the foreground hold them" --world f
 check "100 seeds of jobs with a maximum execution time hold them" --world overtime --seeds 100 --first 1 --jobs 2
 check "100 seeds in which names lead to other servers hold them" --world elsewhere --seeds 100 --first 1 --jobs 2
 check "100 seeds in which clients change any field hold I1 to I9" --world fields --seeds 100 --first 1 --jobs 2
+check "100 seeds in which clients change fields of Pods too hold I1 to I9" --world fields,pods --seeds 100 --first 1 --jobs 2
 check "100 seeds in which operators change names, Secrets, config and check hold them" --world fleet --seeds 100 --first 1 --jobs 2
 check "100 seeds in which clients change fields of both hold I1 to I9" --world fields,fleet --seeds 100 --first 1 --jobs 2
 n=$((n + 1))
 "$B/sim" --world refused,stuck --seeds 1 2>"$log" && printf 'not '
 grep -q 'no world beside "stuck": ' "$log" || failed=1
 "$B/sim" --world groups,evictions --seeds 1 2>"$log" && printf 'not '
-grep -q 'no world beside "groups" but refusals: ' "$log" || failed=1
+grep -q 'no world beside "groups" but refusals,fields: ' "$log" || failed=1
 echo "ok $n - worlds that the judge does not know together are refused with a word"
 # What soak remembers is worth something only if it goes by all that is linked.
 n=$((n + 1))

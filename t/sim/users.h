@@ -60,13 +60,14 @@ struct user {
 	size_t won;       /* plane that its Workload named last as its cluster; 0 none */
 	uint64_t had_won; /* bit per plane that it ever named */
 	uint64_t verdict[MAX_PLANES]; /* what its clone there said of its end, hashed; 0 nothing */
-	int64_t evicted_at;           /* ... its Workload, last */
-	int64_t calm_since;           /* stuck.c: no fault has delayed it since then */
-	int64_t room_ms[MAX_PLANES];  /* ... it has waited so long where there was room for it */
-	int64_t unsized_since;        /* scaling.c: its copy lags behind its size; 0: no */
-	const char *notes;            /* annotations of its job, as members in JSON; NULL none */
-	int64_t minute;               /* requests are counted from then on, */
-	char counted[40];             /* ... about the Workload of this uid */
+	uint64_t former_verdict[MAX_PLANES]; /* ... and before that, of the same clone */
+	int64_t evicted_at;                  /* ... its Workload, last */
+	int64_t calm_since;                  /* stuck.c: no fault has delayed it since then */
+	int64_t room_ms[MAX_PLANES]; /* ... it has waited so long where there was room for it */
+	int64_t unsized_since;       /* scaling.c: its copy lags behind its size; 0: no */
+	const char *notes;           /* annotations of its job, as members in JSON; NULL none */
+	int64_t minute;              /* requests are counted from then on, */
+	char counted[40];            /* ... about the Workload of this uid */
 	bool meddled;     /* another client or a restore may have changed which cluster won */
 	unsigned unaware; /* bit per process: it knew of no end at its last write of the Workload */
 	int64_t limit_ms; /* its maximum execution time, which Kueue counts; 0 none */

@@ -10,7 +10,9 @@
 #include "t/sim/sim.h"
 
 #define QUEUE_PATH KUEUE "clusterqueues/"
+#define POD_PATH PODS_PATH "/"
 #define LABEL(key, value) "{\"metadata\":{\"labels\":{\"" key "\":" value "}}}"
+#define GATE(name) "{\"spec\":{\"schedulingGates\":[{\"name\":\"" name "\"}]}}"
 #define NOTE(key, value) "{\"metadata\":{\"annotations\":{\"" key "\":" value "}}}"
 
 enum side { HOME, WORKER };
@@ -97,11 +99,45 @@ static const struct field {
 	{HOME, WORKLOADS, WORKLOAD_PATH, "", OWNER, "another uid"},
 };
 
-enum { N_FIELDS = sizeof(fields) / sizeof(*fields) };
+/*
+ * Those of Pods, beside the worlds that have some. A gate that is gone does not come back. Not yet
+ * here: a label of the group, and the origin of a copy.
+ */
+static const struct field of_pods[] = {
+	{HOME, PODS, POD_PATH, "", MERGE, "{\"spec\":{\"schedulingGates\":null}}"},
+	{HOME, PODS, POD_PATH, "", MERGE,
+	 "{\"spec\":{\"schedulingGates\":null,\"nodeName\":\"n\"}}"},
+	{HOME, PODS, POD_PATH, "", MERGE, GATE("example.com/other")},
+	{HOME, PODS, POD_PATH, "", MERGE, LABEL(NAME_QUEUE, "null")},
+	{HOME, PODS, POD_PATH, "", MERGE, LABEL("kueue.x-k8s.io/managed", "null")},
+	{HOME, PODS, POD_PATH, "", MERGE, "{\"metadata\":{\"annotations\":{\"a\":\"%s\"}}}"},
+	{HOME, PODS, POD_PATH, "", DELETE, "Background"},
+	{HOME, PODS, POD_PATH, "/status", MERGE, "{\"status\":{\"phase\":\"Pending\"}}"},
+	{HOME, PODS, POD_PATH, "/status", MERGE, "{\"status\":{\"phase\":\"Running\"}}"},
+	{WORKER, PODS, POD_PATH, "", MERGE, "{\"spec\":{\"schedulingGates\":null}}"},
+	{WORKER, PODS, POD_PATH, "", MERGE,
+	 "{\"spec\":{\"schedulingGates\":null,\"nodeName\":\"n\"}}"},
+	{WORKER, PODS, POD_PATH, "", MERGE, GATE("example.com/other")},
+	{WORKER, PODS, POD_PATH, "", MERGE, LABEL(NAME_PREBUILT, "\"another\"")},
+	{WORKER, PODS, POD_PATH, "", MERGE, NOTE(NAME_MANAGER_ID, "null")},
+	{WORKER, PODS, POD_PATH, "", MERGE, NOTE(NAME_MANAGER_ID, "\"another\"")},
+	{WORKER, PODS, POD_PATH, "", DELETE, "Background"},
+	{WORKER, PODS, POD_PATH, "", RELEASE, "Background"},
+	{WORKER, PODS, POD_PATH, "/status", MERGE, "{\"status\":{\"phase\":\"Failed\"}}"},
+	{WORKER, PODS, POD_PATH, "/status", MERGE, "{\"status\":{\"phase\":\"Pending\"}}"},
+};
+
+enum {
+	N_FIELDS = sizeof(fields) / sizeof(*fields),
+	N_OF_PODS = sizeof(of_pods) / sizeof(*of_pods),
+};
 
 /* On workers, what a manager made, whatever became of its marks; and their queues. */
 static bool is_meant(const struct field *x, const struct json *o)
 {
+	if (!strcmp(x->resource, PODS) && x->sub[0] && job_over(o)) {
+		return false; /* no kubelet takes an end back */
+	}
 	return x->side == HOME || !strcmp(x->resource, CLUSTER_QUEUES) ||
 	       (json_str_at(o, WORKLOAD_UID).n > 0 && !json_at(o, "/metadata/deletionTimestamp"));
 }
@@ -209,7 +245,7 @@ static void meddle(struct sim *s, const struct field *x, const struct json *o)
 
 	if (x->side == HOME && !strcmp(x->resource, WORKLOADS)) {
 		user_meddled(s, o);
-	} else if (x->side == WORKER && !strcmp(x->resource, JOBS) &&
+	} else if (x->side == WORKER && strcmp(x->resource, WORKLOADS) != 0 &&
 		   strstr(x->value, "metadata")) {
 		u = user_by_uid(s, json_str_at(o, ORIGIN_UID));
 		if (u) {
@@ -218,9 +254,15 @@ static void meddle(struct sim *s, const struct field *x, const struct json *o)
 	}
 }
 
+static const struct field *draw_field(const struct sim *s, struct rng *r)
+{
+	return s->pods && rng_chance(r, 1, 2) ? &of_pods[rng_below(r, N_OF_PODS)]
+					      : &fields[rng_below(r, N_FIELDS)];
+}
+
 static void fields_act(struct sim *s, struct fault *f)
 {
-	const struct field *x = &fields[rng_below(&f->rng, N_FIELDS)];
+	const struct field *x = draw_field(s, &f->rng);
 	struct plane *p = x->side == HOME ? churn_home(s, f)
 					  : &s->plane[1 + rng_below(&f->rng, s->n_workers)];
 	const struct json *o = pick(&f->rng, p->store, x);
@@ -250,7 +292,7 @@ FAULT(fuzzed) = {
 	.world = "fields",
 	.on_request = true,
 	.alone = "nothing is to be done in its end, which other worlds expect",
-	.beside = "fleet",
+	.beside = "fleet,groups,pods",
 	.stays = true,
 	.is_lawless = true,
 	.drops_workloads = true,
