@@ -57,6 +57,47 @@ static void running_without_a_winner(void)
 	w_free(w);
 }
 
+/*
+ * The name leads elsewhere, and while no process looks the Workload is evicted and gets quota
+ * again: the job's status, which was not written yet, does not say that it runs.
+ */
+static void evicted_and_led_on(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running_job(w);
+
+	w_patch(w, w_find(w, 0, KIND_CLUSTER, "", "w2"),
+		"{\"metadata\":{\"creationTimestamp\":\"2027-01-15T07:00:00Z\"}}");
+	w_patch(w, wl, "{\"metadata\":{\"creationTimestamp\":\"2027-01-15T08:00:00Z\"}}");
+	lead(w, 2, OTHER);
+	w_stop(w);
+	w_patch(w, w_find(w, 0, JOB, "ns", "j"), "{\"status\":{\"active\":null}}");
+	evict(w, wl, "Preempted");
+	release_quota(w, wl);
+	give_quota(w, wl);
+	w_patch(w, wl,
+		"{\"status\":{\"conditions\":[{\"type\":\"QuotaReserved\",\"status\":"
+		"\"True\",\"reason\":\"QuotaReserved\",\"message\":\"\","
+		"\"lastTransitionTime\":\"2027-01-15T08:00:20Z\"},{\"type\":\"Evicted\",\"status\":"
+		"\"False\",\"reason\":\"QuotaReserved\"}]}}");
+	w->wall += 30 * SECOND;
+	w->now += 30 * SECOND;
+	w_restart(w);
+	w_later(w, 5 * SECOND);
+	admit(w, 1, "wl-j");
+	w_later(w, TIMEOUT - 60 * SECOND);
+	ok(!w_find(w, 1, JOB, "ns", "j"),
+	   "a round has ended unseen, and its winner's name leads elsewhere: no other worker "
+	   "takes the job");
+	ok(strstr(check_message(w, wl),
+		  "; the job may run on the API server to which it led before, no other worker "
+		  "takes it until that counts as lost"),
+	   "... and the check says why");
+	w_later(w, 120 * SECOND);
+	ok(w_find(w, 1, JOB, "ns", "j") != NULL, "until the former server counts as lost");
+	w_free(w);
+}
+
 /* The name leads to the server of a loser, whose clone is admitted late. */
 static void lost_beside_a_loser(bool is_dated)
 {
@@ -392,6 +433,7 @@ int main(void)
 	evicted_with_its_winner_in_sight();
 	evicted_and_shared();
 	running_without_a_winner();
+	evicted_and_led_on();
 	lost_beside_a_loser(true);
 	lost_beside_a_loser(false);
 	another_declared_lost();

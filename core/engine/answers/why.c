@@ -126,6 +126,24 @@ static void maybe_left(struct pass *p, const struct clone *k, struct why_cluster
 	w->then = "the worker counts as lost, and another one may take the job";
 }
 
+/* See copied_behind_until. Only before the win is it waited for. */
+static void maybe_behind(struct pass *p, const struct clone *k, struct why_cluster *w)
+{
+	bool races = p->local && p->state == CHECK_PENDING && p->f->s[S_CLUSTER].n == 0 &&
+		     facts_is(p->f, F_QUOTA) && !facts_is(p->f, F_EVICTED);
+	int64_t until = races ? copied_behind_until(p, k->c) : INT64_MIN;
+
+	if (until <= p->e->now) {
+		return;
+	}
+	w->words = why_say(p,
+			   "%.*s; the job may run on the API server to which it led before, no "
+			   "other worker takes it until that counts as lost",
+			   STR_ARG(w->words));
+	w->until_ms = why_wall(p->e, until);
+	w->then = "that server counts as lost, and a worker may take the job";
+}
+
 /* Evicted on the manager, where quota is held until the job has stopped? */
 static bool winds_down(const struct pass *p)
 {
@@ -468,4 +486,5 @@ void why_cluster(struct pass *p, struct clone *k, struct why_cluster *ret)
 	if (late.n > 0) {
 		ret->words = why_say(p, "%.*s; %.*s", STR_ARG(ret->words), STR_ARG(late));
 	}
+	maybe_behind(p, k, ret);
 }

@@ -445,17 +445,20 @@ bool copied_is_told_by_job(const struct pass *p)
 }
 
 /*
- * The job's status says that it runs, and no winner is on record: it may run on a server to which a
- * name led since it has quota, and none leads now. The same wait as for a lost worker.
+ * No winner is on record, and the job's status says that it runs, or a round has ended: it may run
+ * on a server to which a name led since it has quota, or had it first, and none leads now. The same
+ * wait as for a lost worker.
  */
-bool copied_left_behind(struct pass *p, const struct cluster *c)
+int64_t copied_behind_until(const struct pass *p, const struct cluster *c)
 {
-	int64_t left =
-		copied_by_workload_before(p) ? server_left_after(p->e, c, begin_of(p)) : INT64_MIN;
+	bool again = copied_in_round_before(p);
+	int64_t left = again || copied_by_workload_before(p)
+			       ? server_left_after(p->e, c, again ? p->f->made_ms : begin_of(p))
+			       : INT64_MIN;
 
-	return left != INT64_MIN &&
-	       !pass_is_due(p,
-			    lost_after(p->e, p->e->now - (p->e->wall - left), lost_patience(p->e)));
+	return left == INT64_MIN
+		       ? left
+		       : lost_after(p->e, p->e->now - (p->e->wall - left), lost_patience(p->e));
 }
 
 /*

@@ -66,8 +66,11 @@ bool copied_is_told_by_job(const struct pass *p);
  * be there, which Kueue there may start again.
  */
 bool copied_before(const struct pass *p, const struct cluster *c);
-/* May it run on a server to which 'c' led before? The pass comes again at the end of the wait. */
-bool copied_left_behind(struct pass *p, const struct cluster *c);
+/*
+ * Until when it is waited for that may run on a server to which 'c' led before (monotonic ms);
+ * INT64_MIN: there is none.
+ */
+int64_t copied_behind_until(const struct pass *p, const struct cluster *c);
 /*
  * Until when a copy is waited for that was seen on a server to which no MultiKueueCluster leads any
  * more (monotonic ms); INT64_MIN: there is none, or such a server is in sight again.

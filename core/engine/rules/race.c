@@ -314,7 +314,7 @@ static bool is_left_elsewhere(struct pass *p, const struct clone *best)
 	for (CLONES_EACH(k, p)) {
 		enum twin t = twin_left(p, k);
 
-		any |= copied_left_behind(p, k->c);
+		any |= !pass_is_due(p, copied_behind_until(p, k->c));
 		if (k == best || k->twin == TWIN_ALIAS) {
 			continue;
 		}
