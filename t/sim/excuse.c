@@ -52,6 +52,15 @@ bool excuse_unseen(const struct sim *s, const struct plane *p)
 			(p->declared_lost || s->now - p->bad_since >= s->lost_timeout_ms));
 }
 
+/* Does the job at home say that it runs? A process that finds no winner on record waits then. */
+static bool says_it_runs(struct sim *s, const struct user *u)
+{
+	const struct json *job = user_job(u, &s->plane[u->site->home]);
+
+	return json_int(json_at(job, "/status/active"), 0) > 0 ||
+	       json_int(json_at(job, "/status/replicas"), 0) > 0;
+}
+
 bool excuse_taken_back(struct sim *s, const struct plane *p, const struct json *copy)
 {
 	const struct user *u = user_by_uid(s, json_str_at(copy, ORIGIN_UID));
@@ -59,7 +68,8 @@ bool excuse_taken_back(struct sim *s, const struct plane *p, const struct json *
 
 	if (!u || !excuse_late(s, p) ||
 	    !time_parse(json_str_at(copy, "/metadata/creationTimestamp"), &made) ||
-	    made - WALL0 >= s->plane[u->site->home].restored_at) {
+	    (made - WALL0 >= s->plane[u->site->home].restored_at &&
+	     (!u->meddled || says_it_runs(s, u)))) {
 		return false;
 	}
 	for (size_t i = 0; i < s->n_procs; i++) {

@@ -117,10 +117,16 @@ static bool was_told(struct sim *s, const struct user *u, const struct json *wl,
 	       judge_has_event(s, u, wl, w->bad_since, STR(""));
 }
 
-/* Does the Job name us by its managedBy, or its Workload a cluster that was nominated? */
+/*
+ * Does the Job name us by its managedBy, or its Workload a cluster that was nominated? A process
+ * that never had a check of ours lists no Jobs.
+ */
 static bool names_us(const struct sim *s, const struct user *u, const struct json *wl)
 {
-	return u->of != USER_OF_JOBS || !excuse_not_managed(s, u) ||
+	const struct proc *leader = judge_leader(s, u->site).by;
+	bool lists = !leader || leader->began < judge_unasked(s, u->site);
+
+	return u->of != USER_OF_JOBS || (lists && !excuse_not_managed(s, u)) ||
 	       json_len(json_at(wl, "/status/nominatedClusterNames")) > 0 ||
 	       json_str_at(wl, "/status/clusterName").n > 0;
 }

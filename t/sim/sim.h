@@ -534,8 +534,9 @@ bool excuse_late(const struct sim *s, const struct plane *p);
 /* Was it out of sight for so long that a job which runs there may run elsewhere too? */
 bool excuse_unseen(const struct sim *s, const struct plane *p);
 /*
- * Did the manager go back to before the copy on 'p' was made, and has each process of its daemons
- * begun while that was out of reach? Then nothing that they see says that the copy is there.
+ * Did the manager go back to before the copy on 'p' was made, or did a client take the winner from
+ * the record of a job that does not say that it runs, and has each process of its daemons begun
+ * while 'p' was out of reach? Then nothing that they see says that the copy is there.
  */
 bool excuse_taken_back(struct sim *s, const struct plane *p, const struct json *copy);
 /* Did the request that is carried out leave before it was known that the manager was restored? */
