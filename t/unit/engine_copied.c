@@ -4,6 +4,7 @@
  * the job ran: it is out of sight, not gone. And the other way round: where the copy was seen, the
  * former servers of other names are not waited for.
  */
+#include "t/lib/engine_leads.h"
 #include "t/lib/engine_world.h"
 
 enum { SECOND = 1000, TIMEOUT = 900 * SECOND };
@@ -74,6 +75,30 @@ static void leaves_config_and_goes(void)
 	   "so does the check");
 	w_later(w, 20 * SECOND);
 	ok(!holds_quota(w), "after workerLostTimeout it counts as lost");
+	w_free(w);
+}
+
+/*
+ * The eviction takes the winner from the record while its name has no MultiKueueCluster. That is
+ * made anew, and the copy has gone: where it was is in sight, so another name, which led elsewhere
+ * when the job was sent, is not waited for.
+ */
+static void back_without_its_copy(void)
+{
+	struct world *w = w_new(2);
+	struct object *wl = running(w);
+
+	lead(w, 1, 7);
+	unname(w, "w2");
+	evicted(w, wl);
+	w_later(w, 5 * SECOND);
+	ok(holds_quota(w), "evicted, and its MultiKueueCluster has gone: its copy may run on");
+	w_del(w, w_find(w, 2, JOB, "ns", "j"));
+	w_del(w, clone_of(w, 2, "wl-j"));
+	w->alias_of[3] = 2;
+	add_cluster(w, 2, ",\"creationTimestamp\":\"2027-01-15T08:00:20Z\"");
+	w_later(w, 30 * SECOND);
+	ok(!holds_quota(w), "... it is back, and leads where the copy ran: that has stopped");
 	w_free(w);
 }
 
@@ -486,6 +511,7 @@ static void finished(void)
 int main(void)
 {
 	leaves_config_and_goes();
+	back_without_its_copy();
 	is_back(true);
 	is_back(false);
 	leaves_config_and_is_lost();

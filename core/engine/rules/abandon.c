@@ -26,8 +26,8 @@ enum sight { SIGHT_NONE, SIGHT_WAITS, SIGHT_CLEAR };
 static bool is_winner_in_sight(struct pass *p)
 {
 	for (CLONES_EACH(k, p)) {
-		if (copied_won_there(p, k) > 0 && (!p->config || k->in_config) &&
-		    watches_ready(p->e, k->c, p->kind)) {
+		if ((copied_won_there(p, k) > 0 || copied_wound_there(p, k)) &&
+		    (!p->config || k->in_config) && watches_ready(p->e, k->c, p->kind)) {
 			return true;
 		}
 	}

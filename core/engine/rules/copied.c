@@ -289,6 +289,13 @@ int copied_won_there(struct pass *p, const struct clone *k)
 	return 0;
 }
 
+bool copied_wound_there(const struct pass *p, const struct clone *k)
+{
+	const struct won_on *won = &p->w->round.won_on;
+
+	return p->f->s[S_CLUSTER].n == 0 && won->place != 0 && won->place == identified(k->c);
+}
+
 /*
  * May the clone go on as the winner's? A server that only a name outside of the config leads to is
  * waited for, as long as the config has the name that was recorded.

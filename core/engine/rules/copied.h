@@ -46,6 +46,8 @@ bool copied_may_be_unseen(struct pass *p);
 int64_t copied_wins(struct pass *p, const struct clone *k);
 /* Does the clone's cluster lead there? 1, -1: to another server, 0: not known. */
 int copied_won_there(struct pass *p, const struct clone *k);
+/* Does it lead where this process saw the winner, whose name an eviction has taken away since? */
+bool copied_wound_there(const struct pass *p, const struct clone *k);
 /*
  * The recorded winner's MultiKueueCluster is gone, perhaps because it was renamed, or leads
  * elsewhere, perhaps because two were swapped: the winner's clone under another name, or NULL.
