@@ -6,7 +6,7 @@
 # and share what a patch does not touch. The second line may say where to look: "seeds from N" (a
 # hundred of them), "wide seeds from N", "world NAME seeds from N", or "scenario NAME". A hint that
 # misses fails, since each run would search for minutes again; the failure says what to write there
-# instead. "unit NAME": no seed meets it, that unit test does.
+# instead. "unit NAME", "plan NAME": no seed meets it, that test of t/unit or t/plan does.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build/dev}
@@ -24,6 +24,8 @@ one() {
 	cp -al Makefile VERSION core sdk adapters plugins conf "$dir/"
 	mkdir "$dir/t"
 	cp -al t/kubesim t/lib t/sim t/unit "$dir/t/"
+	mkdir "$dir/t/plan"
+	cp -al t/plan/*.c "$dir/t/plan/"
 	[ -d build/deps ] && ln -s ../../../deps "$dir/build/deps"
 	for d in core adapters plugins; do
 		cp -al "$B/$d" "$dir/$B/"
@@ -41,15 +43,15 @@ one() {
 		rm -f "$dir/$B/$f.o" "$dir/$B/$f.d"
 		touch "$dir/$f.c"
 	done
-	unit=$(sed -n '2s/^unit \(.*\)$/\1/p' "$1")
-	made=${unit:+t/unit/$unit}
+	unit=$(sed -n '2s/^\(unit\|plan\) \(.*\)$/\1 \2/p' "$1")
+	made=${unit:+t/${unit% *}/${unit#* }}
 	if ! env -u MAKEFLAGS make -j1 -C "$dir" FLAVOUR="$flavour" CC="$CC" WERROR= "$B/${made:-sim}" >>"$out/$name.log" 2>&1; then
 		echo "does not build" >"$out/$name.result"
 		return
 	fi
 	if [ -n "$unit" ]; then
 		"$dir/$B/$made" >>"$out/$name.log" 2>&1
-		sed -n "s/^not ok [0-9]* - \(.*\)/caught: unit $unit: not so: \1/p" "$out/$name.log" |
+		sed -n "s/^not ok [0-9]* - \(.*\)/caught: $unit: not so: \1/p" "$out/$name.log" |
 			head -n 1 >"$out/$name.result"
 		rm -rf "$dir"
 		return
