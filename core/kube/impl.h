@@ -329,8 +329,8 @@ struct watch {
 	bool doubts_high; /* ... and its store is to be asked whether it went back */
 	bool list_bad;    /* this list contained what could not be read */
 	bool headed;      /* this stream has begun to be answered */
-	bool listing;     /* the begin of a list was told, its end not yet */
-	bool failing;     /* told to the consumer */
+	bool listing;     /* the begin of a list was emitted, its end not yet */
+	bool failing;     /* EV_FAILING was emitted for it */
 	enum watch_phase phase;
 	char *owned_selector;
 	char *owned_name; /* of the only object that is watched, or "" */
@@ -370,10 +370,10 @@ void watch_list_again(struct kube *k,
 /* Inside watch*.c */
 void watch_open_list(struct kube *k, struct watch *w);
 void watch_open_stream(struct kube *k, struct watch *w);
-void watch_retry(struct kube *k, struct watch *w,
-		 int64_t at_least_ms, /* backoff, then watch_again; or the link fails */
-		 mk_str why);
-void watch_again(struct kube *k, struct watch *w); /* at once */
+/* Backoff, then watch_again; or the link fails. */
+void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms, mk_str why);
+void watch_no_memory(struct kube *k, struct watch *w); /* the same, and why */
+void watch_again(struct kube *k, struct watch *w);     /* at once */
 void watch_failed(struct kube *k, struct watch *w, const struct status *st);
 void watch_refused(struct kube *k, struct watch *w); /* the server is behind 'high' */
 void watch_probe(struct kube *k, struct watch *w);   /* then the stream from 'rv' */

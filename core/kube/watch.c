@@ -255,7 +255,7 @@ static void fail_broken(struct kube *k, struct watch *w)
 			       kind->group.n > 0 ? "." : "", STR_ARG(kind->group)));
 }
 
-/* The link does not need it: the consumer is told when it fails for so long, and the link stays. */
+/* The link does not need it: a watch that fails for so long is reported, and the link stays. */
 static void tell_failing(struct kube *k, struct watch *w, int64_t at_ms, mk_str why)
 {
 	if (!w->core && !w->failing && at_ms - w->broken_ms >= BROKEN_MAX_MS) {
@@ -287,6 +287,11 @@ void watch_retry(struct kube *k, struct watch *w, int64_t at_least_ms, mk_str wh
 	w->phase = WATCH_WAIT;
 	timer_set(k, &w->timer, k->mono_ms + delay);
 	tell_failing(k, w, k->mono_ms + delay, kept);
+}
+
+void watch_no_memory(struct kube *k, struct watch *w)
+{
+	watch_retry(k, w, 0, STR("out of memory"));
 }
 
 /* --- failures -------------------------------------------------------------------------------- */

@@ -64,7 +64,7 @@ void watch_open_list(struct kube *k, struct watch *w)
 	}
 	buf_done(&path);
 	if (code != ERR_OK) {
-		watch_retry(k, w, 0, STR("out of memory"));
+		watch_no_memory(k, w);
 	}
 }
 
@@ -182,7 +182,7 @@ static void take_page(struct kube *k, struct watch *w, const struct json *doc)
 	}
 	owned = mk_strndup(token);
 	if (!owned) {
-		watch_retry(k, w, 0, STR("out of memory"));
+		watch_no_memory(k, w);
 		return;
 	}
 	mk_free(w->owned_continue);

@@ -35,7 +35,7 @@ static void ask(struct kube *k, struct watch *w, uint64_t not_older,
 	}
 	buf_done(&path);
 	if (code != ERR_OK) {
-		watch_retry(k, w, 0, STR("out of memory"));
+		watch_no_memory(k, w);
 	}
 }
 

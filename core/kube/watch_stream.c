@@ -54,7 +54,7 @@ void watch_open_stream(struct kube *k, struct watch *w)
 	}
 	buf_done(&path);
 	if (code != ERR_OK) {
-		watch_retry(k, w, 0, STR("out of memory"));
+		watch_no_memory(k, w);
 		return;
 	}
 	w->life_ms = seconds * 1000 + WATCH_GRACE_MS;
@@ -196,9 +196,7 @@ static void on_object(struct kube *k, struct watch *w, mk_str type, struct json 
 	}
 	good = gone ? watch_emit_gone(k, w, obj, &rv) : watch_emit_object(k, w, obj, via, &rv);
 	if (arena_failed(&k->shown) || arena_failed(&k->scratch)) {
-		watch_retry(
-			k, w, 0,
-			STR("out of memory")); /* the event could not be emitted: resume from before it */
+		watch_no_memory(k, w); /* the event could not be emitted: resume from before it */
 		return;
 	}
 	if (!good) {
@@ -215,7 +213,7 @@ static void on_scanned(struct kube *k, struct watch *w, const struct scan *s)
 	if (code == ERR_OK) {
 		count(k, w, s->type, s->rv);
 	} else if (code == ERR_NO_MEMORY) {
-		watch_retry(k, w, 0, STR("out of memory")); /* resume from before it */
+		watch_no_memory(k, w); /* resume from before it */
 	} else {
 		bad_line(k, w);
 	}
@@ -229,7 +227,7 @@ static void on_parsed(struct kube *k, struct watch *w, mk_str line)
 	mk_str type = json_str(json_get(doc, "type"));
 
 	if (code == ERR_NO_MEMORY) {
-		watch_retry(k, w, 0, STR("out of memory"));
+		watch_no_memory(k, w);
 		return;
 	}
 	obj = json_get(doc, "object");
@@ -269,8 +267,7 @@ static void on_chunk(struct kube *k, void *ctx, mk_str bytes)
 	mk_str line;
 
 	if (!frame_add(&w->frame, bytes)) {
-		watch_retry(k, w, 0,
-			    STR("out of memory")); /* out of memory: resume from before it */
+		watch_no_memory(k, w); /* resume from before it */
 		return;
 	}
 	while (frame_next(&w->frame, &line)) {
